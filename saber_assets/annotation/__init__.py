@@ -1,0 +1,1 @@
+"""Topic sets and solution summaries, by a language model or by the lexical heuristic."""

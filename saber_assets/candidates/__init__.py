@@ -1,0 +1,1 @@
+"""Similarity joins, thresholds, queries and candidate pools."""

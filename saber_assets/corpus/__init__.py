@@ -1,0 +1,1 @@
+"""Sources to clean, deduplicated problems."""

@@ -1,0 +1,1 @@
+"""A topic DAG made a tree, and similarities on it."""

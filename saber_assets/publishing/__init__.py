@@ -1,0 +1,1 @@
+"""What leaves the platform: exports and the report page."""

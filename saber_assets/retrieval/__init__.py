@@ -1,0 +1,1 @@
+"""The Retriever protocol, the registry, and one module a family."""

@@ -1,0 +1,1 @@
+"""Swiss rounds, pairwise judgments and Bradley-Terry ratings."""

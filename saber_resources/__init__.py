@@ -1,0 +1,1 @@
+"""What it is made with: warehouse, language-model gateway, response store, prompts, profiles."""

@@ -1,0 +1,1 @@
+"""How people reach it: the `saber` command and the report page."""
