@@ -1,0 +1,128 @@
+"""How every asset declares its tables and hands them over: one way, for all stages."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from saber_assets.table import Table
+
+OWNERS = ["team:benchmark"]
+SAMPLE_ROWS = 5
+SAMPLE_CHARACTERS = 160
+VALUES_KEY = "saber/values"
+
+Values = Mapping[str, Any]
+"""What decides an asset's content besides its upstream tables: configuration, fingerprints."""
+
+
+def code_version(version: int, values: Values) -> str:
+    """Return the code version of an asset: its algorithm's number and a hash of its values."""
+    text = json.dumps(values, sort_keys=True, default=str)
+    return f"{version}.{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+
+
+def declare(
+    tables: Sequence[Table],
+    *,
+    group: str,
+    version: int,
+    values: Values,
+    kinds: Sequence[str] = (),
+) -> dict[str, dg.AssetOut]:
+    """Return the `outs` of a multi-asset that makes these tables.
+
+    Args:
+        tables: contracts, in the order in which they are handed over.
+        group: the stage.
+        version: raised by hand when the algorithm changes what it makes.
+        values: see `Values`; any change makes the asset stale.
+        kinds: shown in the graph, besides polars and parquet.
+    """
+    return {
+        table.name: dg.AssetOut(
+            description=table.description,
+            group_name=group,
+            code_version=code_version(version, values),
+            io_manager_key="tables",
+            owners=OWNERS,
+            kinds={"polars", "parquet", *kinds},
+            metadata={"dagster/column_schema": column_schema(table)},
+        )
+        for table in tables
+    }
+
+
+def column_schema(table: Table) -> dg.TableSchema:
+    """Return a table's columns with types and descriptions for the user interface."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name,
+                str(column.dtype),
+                description=column.description,
+                constraints=dg.TableColumnConstraints(
+                    nullable=column.nullable, unique=table.key == (name,)
+                ),
+            )
+            for name, column in table.columns.items()
+        ]
+    )
+
+
+def hand_over(
+    frames: Mapping[Table, pl.DataFrame] | Sequence[tuple[Table, pl.DataFrame]],
+    values: Values,
+    metadata: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Iterator[dg.Output[pl.DataFrame]]:
+    """Yield the outputs of a multi-asset, each checked, with a content hash as data version.
+
+    Args:
+        frames: tables with what was made for them.
+        values: as given to `declare`; kept, so that `saber status` can name what changed.
+        metadata: more to show in the user interface, by table name.
+    """
+    pairs = list(frames.items()) if isinstance(frames, Mapping) else list(frames)
+    for table, frame in pairs:
+        sound = table.conform(frame)
+        yield dg.Output(
+            sound,
+            output_name=table.name,
+            data_version=dg.DataVersion(content_hash(sound)),
+            metadata={
+                "dagster/row_count": sound.height,
+                "sample": dg.MetadataValue.md(sample(sound)),
+                VALUES_KEY: dg.MetadataValue.json(json.loads(json.dumps(values, default=str))),
+                **((metadata or {}).get(table.name, {})),
+            },
+        )
+
+
+def content_hash(frame: pl.DataFrame) -> str:
+    """Return a hash of a frame's columns, types and rows, in their order."""
+    buffer = io.BytesIO()
+    frame.rechunk().write_ipc(buffer, compression="uncompressed")
+    return hashlib.blake2b(buffer.getbuffer(), digest_size=12).hexdigest()
+
+
+def sample(frame: pl.DataFrame) -> str:
+    """Return the first rows as a Markdown table, long texts cut."""
+    head = frame.head(SAMPLE_ROWS)
+    rows = [
+        "| " + " | ".join(head.columns) + " |",
+        "|" + " --- |" * len(head.columns),
+        *("| " + " | ".join(_cell(value) for value in row) + " |" for row in head.iter_rows()),
+    ]
+    return "\n".join(rows)
+
+
+def _cell(value: object) -> str:
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return text if len(text) <= SAMPLE_CHARACTERS else text[: SAMPLE_CHARACTERS - 1] + "…"

@@ -1,0 +1,106 @@
+"""Plots as PNG bytes, for the user interface and the report page."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+COLOUR = "#3b6ea5"
+ACCENT = "#c8553d"
+
+
+def histogram(
+    values: ArrayLike, title: str, label: str, marks: Mapping[str, float] | None = None
+) -> bytes:
+    """Return a histogram; `marks` are named vertical lines, such as a threshold."""
+    figure = _figure(title)
+    axes = figure.axes[0]
+    axes.hist(np.asarray(values, dtype=float), bins=40, color=COLOUR)
+    _finish(figure, label, "count", marks)
+    return _png(figure)
+
+
+def weighted_histogram(
+    edges: ArrayLike,
+    counts: ArrayLike,
+    title: str,
+    label: str,
+    marks: Mapping[str, float] | None = None,
+) -> bytes:
+    """Return a histogram of counts that were taken elsewhere, on a logarithmic scale."""
+    figure = _figure(title)
+    axes = figure.axes[0]
+    axes.stairs(np.asarray(counts, dtype=float), np.asarray(edges), fill=True, color=COLOUR)
+    axes.set_yscale("symlog")
+    _finish(figure, label, "pairs", marks)
+    return _png(figure)
+
+
+def bars(names: Sequence[str], values: Sequence[float], title: str, label: str) -> bytes:
+    """Return horizontal bars, the first name on top."""
+    figure = _figure(title, height=max(2.2, 0.32 * len(names) + 1))
+    axes = figure.axes[0]
+    axes.barh(list(names)[::-1], list(values)[::-1], color=COLOUR)
+    _finish(figure, label, "", None)
+    return _png(figure)
+
+
+def intervals(
+    names: Sequence[str],
+    means: Sequence[float],
+    lows: Sequence[float],
+    highs: Sequence[float],
+    title: str,
+    label: str,
+) -> bytes:
+    """Return points with horizontal intervals, the first name on top."""
+    figure = _figure(title, height=max(2.2, 0.32 * len(names) + 1))
+    axes = figure.axes[0]
+    rows = np.arange(len(names))[::-1]
+    errors = np.array([np.subtract(means, lows), np.subtract(highs, means)]).clip(min=0)
+    axes.errorbar(means, rows, xerr=errors, fmt="o", color=COLOUR, ecolor="#9db8d3", capsize=3)
+    axes.set_yticks(rows, list(names))
+    _finish(figure, label, "", None)
+    return _png(figure)
+
+
+def shown(png: bytes) -> dg.MarkdownMetadataValue:
+    """Return a plot as metadata that the user interface displays."""
+    return dg.MetadataValue.md(f"![plot]({data_uri(png)})")
+
+
+def data_uri(png: bytes) -> str:
+    """Return a plot as an address that a page can embed."""
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
+
+
+def _figure(title: str, height: float = 3.0) -> Figure:
+    figure = Figure(figsize=(6.4, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_title(title, fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _finish(figure: Figure, xlabel: str, ylabel: str, marks: Mapping[str, float] | None) -> None:
+    axes = figure.axes[0]
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    for name, place in (marks or {}).items():
+        axes.axvline(place, color=ACCENT, linestyle="--", label=f"{name} = {place:.4f}")
+    if marks:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=100)
+    return buffer.getvalue()

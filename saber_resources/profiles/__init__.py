@@ -1,0 +1,209 @@
+"""Profiles: every number that the pipeline uses, as values in TOML files.
+
+A profile may name another one as its `base`; what it says itself wins. No code asks which profile
+is active: assets read values.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from saber_resources.errors import SetupError
+
+FOLDER = Path(__file__).parent
+
+
+class Section(BaseModel):
+    """A part of a profile; unknown keys are refused: they would have no effect."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Corpus(Section):
+    """Where problems come from and what counts as a duplicate."""
+
+    files: tuple[Path, ...] = ()
+    """Empty: the sample that ships with the project."""
+    bad_rows: Literal["refuse", "set_aside"]
+    source_priority: tuple[str, ...]
+    dedup_threshold: float = Field(gt=0, le=1)
+    dedup_permutations: int = Field(ge=16, le=1024)
+    dedup_shingle: int = Field(ge=1, le=20)
+    dedup_seed: int = Field(ge=0)
+
+
+class Ontology(Section):
+    """The topic DAG."""
+
+    file: Path | None = None
+    """None: the ontology that ships with the project."""
+    max_nodes: int = Field(ge=1)
+
+
+class Annotation(Section):
+    """Topic sets and summaries."""
+
+    annotator: Literal["lexical", "llm"]
+    keep: float = Field(ge=0, le=1)
+    normalise: bool
+
+
+class Judging(Section):
+    """Who compares candidates."""
+
+    annotator: Literal["lexical", "llm"]
+
+
+class Thresholds(Section):
+    """The search for the two similarity thresholds."""
+
+    k: int = Field(ge=1)
+    min_queries: int = Field(ge=1)
+    precision: Literal["float64", "float16"]
+    empty_jaccard: Literal[0.0, 1.0]
+
+
+class Selection(Section):
+    """Which problems become queries."""
+
+    queries: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    quota: dict[str, int] | None = None
+    """Queries per domain combination, such as "Algebra + Geometry"; None: as even as possible."""
+
+
+class Tournament(Section):
+    """Swiss rounds."""
+
+    rounds: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    order: Literal["random", "id"]
+
+
+class Ratings(Section):
+    """The Bradley-Terry fit."""
+
+    penalty: float = Field(gt=0)
+    position_term: bool
+
+
+class Retrieval(Section):
+    """Which retrievers of the registry are on the board."""
+
+    retrievers: tuple[str, ...]
+
+
+class Evaluation(Section):
+    """The measure and its intervals."""
+
+    gain: Literal["exp2", "linear"]
+    cutoff: int = Field(ge=1)
+    resamples: int = Field(ge=1)
+    seed: int = Field(ge=0)
+
+
+class Checks(Section):
+    """Limits of the asset checks."""
+
+    max_failure_share: float = Field(ge=0, le=1)
+
+
+class Llm(Section):
+    """The OpenAI-compatible endpoints and the model behind them."""
+
+    model: str
+    endpoints: tuple[str, ...]
+    api_key_variable: str
+    concurrency: int = Field(ge=1)
+    timeout_seconds: float = Field(gt=0)
+    attempts: int = Field(ge=1)
+    re_asks: int = Field(ge=0)
+
+
+class Profile(Section):
+    """Every value that the pipeline uses."""
+
+    corpus: Corpus
+    ontology: Ontology
+    annotation: Annotation
+    judging: Judging
+    thresholds: Thresholds
+    selection: Selection
+    tournament: Tournament
+    ratings: Ratings
+    retrieval: Retrieval
+    evaluation: Evaluation
+    checks: Checks
+    llm: Llm
+
+
+def profile_names() -> list[str]:
+    """Return the names of the profiles that ship with the project."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load_profile(name: str, overrides: Mapping[str, Any] | None = None) -> Profile:
+    """Return a profile with overrides laid over it.
+
+    Args:
+        name: one of `profile_names()`, or the path of a TOML file.
+        overrides: nested values, such as {"tournament": {"rounds": 5}}.
+
+    Raises:
+        SetupError: when the profile is unknown, unreadable, or a value is not allowed.
+    """
+    values = merge(_read(name, ()), overrides or {})
+    try:
+        return Profile.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SetupError(
+            f"profile '{name}' has no valid value for '{key}' ({first['msg']})",
+            f"set '{key}' in saber.toml or with --set {key}=VALUE",
+        ) from error
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with the values of `over` laid over it, section by section."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(value, Mapping) and isinstance(below, Mapping)
+        merged[key] = merge(below, value) if both and key != "quota" else value  # type: ignore[arg-type]
+    return merged
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file; SetupError with file and place where it is faulty."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SetupError(
+            f"{path} can't be read ({error.strerror})", "check the path and its permissions"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SetupError(f"{path} is not valid TOML ({error})", "mend the line it names") from error
+
+
+def _read(name: str, seen: tuple[str, ...]) -> dict[str, Any]:
+    if name in seen:
+        raise SetupError(
+            f"profiles name each other as base: {' -> '.join([*seen, name])}",
+            "remove one `base` line",
+        )
+    shipped = FOLDER / f"{name}.toml"
+    path = shipped if name in profile_names() else Path(name)
+    if not path.is_file():
+        raise SetupError(
+            f"there is no profile '{name}'",
+            f"use one of {', '.join(profile_names())}, or the path of a TOML file",
+        )
+    values = read_toml(path)
+    base = values.pop("base", None)
+    return values if base is None else merge(_read(str(base), (*seen, name)), values)

@@ -1,0 +1,123 @@
+"""The workdir: where everything of one benchmark lies, and the settings it is built with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from saber_resources.atomic import write_text
+from saber_resources.errors import SetupError
+from saber_resources.profiles import Profile, load_profile, merge, read_toml
+
+WORKDIR_VARIABLE = "SABER_WORKDIR"
+DEFAULT_WORKDIR = Path("saber_work")
+SETTINGS_FILE = "saber.toml"
+
+
+@dataclass(frozen=True)
+class Workdir:
+    """The places inside a workdir."""
+
+    root: Path
+
+    @property
+    def settings(self) -> Path:
+        """Which profile is used, and what is laid over it."""
+        return self.root / SETTINGS_FILE
+
+    @property
+    def tables(self) -> Path:
+        """Parquet files, one a table or partition."""
+        return self.root / "tables"
+
+    @property
+    def catalog(self) -> Path:
+        """The DuckDB file with a view over each table."""
+        return self.root / "saber.duckdb"
+
+    @property
+    def dagster_home(self) -> Path:
+        """Where Dagster keeps runs and events."""
+        return self.root / "dagster"
+
+    @property
+    def responses(self) -> Path:
+        """The store of language-model responses."""
+        return self.root / "responses.sqlite"
+
+    @property
+    def judgments(self) -> Path:
+        """The journal of pairwise verdicts."""
+        return self.root / "judgments.journal"
+
+    @property
+    def own_retrievers(self) -> Path:
+        """The list of retrievers that a person added."""
+        return self.root / "retrievers.json"
+
+    @property
+    def report(self) -> Path:
+        """The report page."""
+        return self.root / "report.html"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A workdir with the profile in force."""
+
+    workdir: Workdir
+    profile: Profile
+
+
+def workdir_from_environment() -> Path:
+    """Return the workdir that the environment names, or `saber_work` in the current folder."""
+    return Path(os.environ.get(WORKDIR_VARIABLE) or DEFAULT_WORKDIR)
+
+
+def load_settings(workdir: Path) -> Settings:
+    """Return the settings of a workdir; one without a saber.toml has the profile `sample`."""
+    root = workdir.expanduser().resolve()
+    path = root / SETTINGS_FILE
+    values = read_toml(path) if path.is_file() else {"profile": "sample"}
+    return Settings(Workdir(root), _profile(values, root))
+
+
+def save_settings(workdir: Path, profile: str | None, overrides: Mapping[str, Any]) -> Settings:
+    """Lay a profile name and overrides over a workdir's saber.toml, write it, and return it.
+
+    Args:
+        workdir: created where it is missing.
+        profile: None keeps the one in force (at first `sample`).
+        overrides: nested values; paths are made absolute.
+
+    Raises:
+        SetupError: when a value is not allowed; the file is then left as it was.
+    """
+    root = workdir.expanduser().resolve()
+    path = root / SETTINGS_FILE
+    present = read_toml(path) if path.is_file() else {"profile": "sample"}
+    chosen = {} if profile is None else {"profile": profile}
+    values = merge(merge(present, chosen), overrides)
+    settings = Settings(Workdir(root), _profile(values, root))
+    if not path.is_file() or values != present:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            write_text(path, tomli_w.dumps(values))
+        except OSError as error:
+            raise SetupError(
+                f"the workdir {root} can't be written ({error.strerror})",
+                "choose another one with --workdir, or free space and check its permissions",
+            ) from error
+    return settings
+
+
+def _profile(values: Mapping[str, Any], root: Path) -> Profile:
+    rest = dict(values)
+    name = str(rest.pop("profile", "default"))
+    local = root / name
+    return load_profile(str(local) if local.suffix == ".toml" and local.is_file() else name, rest)

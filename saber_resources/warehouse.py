@@ -1,0 +1,112 @@
+"""The tables on disk: Parquet files written atomically, and a DuckDB catalog of views over them."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+from dagster import InputContext, MetadataValue, OutputContext
+from dagster_duckdb import DuckDBResource
+from dagster_polars import PolarsParquetIOManager
+
+from saber_resources.atomic import replacing
+from saber_resources.errors import SetupError
+
+if TYPE_CHECKING:
+    from upath import UPath
+
+
+class ParquetTables(PolarsParquetIOManager):
+    """dagster-polars' Parquet files, but replaced atomically and without guesses from the path.
+
+    Metadata (row counts, samples, plots) comes from the assets, which know what is worth showing.
+    """
+
+    def write_df_to_path(self, context: OutputContext, df: pl.DataFrame, path: UPath) -> None:
+        """Write a frame; a reader sees the old file or the new one."""
+        if hasattr(path, "protocol") and path.protocol not in ("", "file", "local"):
+            super().write_df_to_path(context, df, path)
+            return
+        with replacing(Path(str(path))) as temporary:
+            df.write_parquet(temporary, compression="zstd")
+
+    def scan_df_from_path(
+        self, path: UPath, context: InputContext, partition_key: str | None = None
+    ) -> pl.LazyFrame:
+        """Scan a file; a folder such as `run=3` in its path adds no column."""
+        if hasattr(path, "protocol") and path.protocol not in ("", "file", "local"):
+            return super().scan_df_from_path(path, context, partition_key)
+        return pl.scan_parquet(str(path), hive_partitioning=False, glob=False)
+
+    def get_metadata(
+        self, context: OutputContext, obj: pl.DataFrame | pl.LazyFrame | None
+    ) -> dict[str, MetadataValue[Any]]:
+        """Return nothing: see the class's description."""
+        return {}
+
+
+def table_path(tables: Path, name: str, partition: str | None = None) -> Path:
+    """Return the file of a table, or of one of its partitions."""
+    return (
+        tables / f"{name}.parquet" if partition is None else tables / name / f"{partition}.parquet"
+    )
+
+
+def table_files(tables: Path, name: str) -> list[Path]:
+    """Return the files of a table: one, or one a partition; none where it isn't made yet."""
+    single = table_path(tables, name)
+    return [single] if single.is_file() else sorted((tables / name).glob("*.parquet"))
+
+
+def read_table(tables: Path, name: str) -> pl.DataFrame:
+    """Return a whole table.
+
+    Raises:
+        SetupError: when it isn't made yet or can't be read.
+    """
+    files = table_files(tables, name)
+    if not files:
+        raise SetupError(
+            f"the table '{name}' is not in {tables}", "make it first with `saber build`"
+        )
+    try:
+        return pl.concat(
+            [pl.read_parquet(file, hive_partitioning=False, glob=False) for file in files]
+        )
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise SetupError(
+            f"the table '{name}' in {tables} can't be read ({error})",
+            "delete its file and run `saber build` again",
+        ) from error
+
+
+def refresh_catalog(catalog: Path, tables: Path) -> list[str]:
+    """Write the DuckDB file with one view for each table that exists; return their names.
+
+    The file is made beside the old one and takes its place, so that whoever has the old one open
+    goes on reading, and none ever waits for a lock.
+    """
+    names = sorted(
+        {path.stem for path in tables.glob("*.parquet")}
+        | {path.parent.name for path in tables.glob("*/*.parquet")}
+    )
+    with replacing(catalog) as temporary:
+        with DuckDBResource(database=str(temporary)).get_connection() as connection:
+            for name in names:
+                single = table_path(tables, name)
+                folder = glob.escape(str(tables))
+                pattern = f"{folder}/{name}" + (".parquet" if single.is_file() else "/*.parquet")
+                relation = connection.read_parquet(pattern, hive_partitioning=False)
+                relation.create_view(name)
+        temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
+    return names
+
+
+def open_catalog(catalog: Path) -> duckdb.DuckDBPyConnection:
+    """Open the catalog for reading; works while runs go on."""
+    if not catalog.is_file():
+        raise SetupError(f"there is no {catalog}", "make it first with `saber build`")
+    return duckdb.connect(str(catalog), read_only=True)
