@@ -21,8 +21,8 @@ from itertools import pairwise
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 MATHEMATICS_STOP_WORDS = frozenset([
-    "answer", "assumption", "claim", "conjecture", "corollary", "definition", "denote",
-    "equation", "example", "exercise", "lemma", "let", "notation", "problem", "proof",
+    "assumption", "claim", "conjecture", "corollary", "definition", "denote",
+    "equation", "example", "exercise", "lemma", "let", "notation", "proof",
     "proposition", "prove", "remark", "solution", "suppose", "term", "theorem",
 ])  # fmt: skip
 """Words that carry no idea in a summary of a mathematical solution, on top of English ones."""
@@ -118,91 +118,18 @@ _SAME_COMMAND = {
 }  # fmt: skip
 
 # Commands that show nothing: spacing, sizes, fonts, delimiters of mathematics, layout.
-_SILENT_COMMANDS = frozenset(
-    [f"\\{c}" for c in "()[],;:!>/-@ \\$\n\t"]
-    + [
-        f"\\{name}"
-        for name in [
-            "left",
-            "right",
-            "middle",
-            "big",
-            "Big",
-            "bigg",
-            "Bigg",
-            "bigl",
-            "Bigl",
-            "biggl",
-            "Biggl",
-            "bigr",
-            "Bigr",
-            "biggr",
-            "Biggr",
-            "bigm",
-            "Bigm",
-            "quad",
-            "qquad",
-            "enspace",
-            "thinspace",
-            "medspace",
-            "thickspace",
-            "negthinspace",
-            "hspace",
-            "vspace",
-            "hfill",
-            "smallskip",
-            "medskip",
-            "bigskip",
-            "newline",
-            "linebreak",
-            "pagebreak",
-            "noindent",
-            "indent",
-            "par",
-            "displaystyle",
-            "textstyle",
-            "scriptstyle",
-            "limits",
-            "nolimits",
-            "text",
-            "textrm",
-            "textbf",
-            "textit",
-            "textsf",
-            "texttt",
-            "textnormal",
-            "emph",
-            "mbox",
-            "hbox",
-            "mathrm",
-            "mathbf",
-            "mathit",
-            "mathsf",
-            "mathtt",
-            "boldsymbol",
-            "bm",
-            "bf",
-            "it",
-            "rm",
-            "sf",
-            "tt",
-            "em",
-            "operatorname",
-            "boxed",
-            "centering",
-            "label",
-            "tag",
-            "notag",
-            "nonumber",
-            "hphantom",
-            "vphantom",
-            "phantom",
-            "strut",
-            "ensuremath",
-            "underline",
-        ]  # fmt: skip
-    ]
-)
+_SILENT_NAMES = (
+    "left", "right", "middle", "big", "Big", "bigg", "Bigg", "bigl", "Bigl", "biggl", "Biggl",
+    "bigr", "Bigr", "biggr", "Biggr", "bigm", "Bigm", "quad", "qquad", "enspace", "thinspace",
+    "medspace", "thickspace", "negthinspace", "hspace", "vspace", "hfill", "smallskip",
+    "medskip", "bigskip", "newline", "linebreak", "pagebreak", "noindent", "indent", "par",
+    "displaystyle", "textstyle", "scriptstyle", "limits", "nolimits", "text", "textrm",
+    "textbf", "textit", "textsf", "texttt", "textnormal", "emph", "mbox", "hbox", "mathrm",
+    "mathbf", "mathit", "mathsf", "mathtt", "boldsymbol", "bm", "bf", "it", "rm", "sf", "tt",
+    "em", "operatorname", "operatorname*", "boxed", "centering", "label", "tag", "notag",
+    "nonumber", "hphantom", "vphantom", "phantom", "strut", "ensuremath", "underline",
+)  # fmt: skip
+_SILENT_COMMANDS = frozenset(f"\\{name}" for name in (*_SILENT_NAMES, *"()[],;:!>/-@ \\$\n\t"))
 
 _FIGURE_CODE = re.compile(
     r"\[asy\].*?\[/asy\]|\\begin\{(asy|tikzpicture|pspicture|picture)\}.*?\\end\{\1\}", re.DOTALL
