@@ -1,4 +1,4 @@
-"""The Annotator protocol: what a language model, or a heuristic in its place, must be able to do."""
+"""The Annotator protocol: what a language model, or a heuristic in its place, must do."""
 
 from __future__ import annotations
 
