@@ -1,0 +1,53 @@
+"""Progress bars in the terminal, on standard error, with rates and time left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from saber_resources.progress import Advance
+
+SPEED_WINDOW_SECONDS = 30.0
+
+
+class RateColumn(ProgressColumn):
+    """Finished items a second."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, or nothing while it isn't known."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.1f}/s", style="dim")
+
+
+@contextmanager
+def terminal_bar(console: Console, label: str, total: int) -> Iterator[Advance]:
+    """Show one bar; it disappears when the work is done."""
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        RateColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        speed_estimate_period=SPEED_WINDOW_SECONDS,
+    )
+    with bar:
+        task = bar.add_task(label, total=total)
+        yield lambda count: bar.advance(task, count)

@@ -1,0 +1,63 @@
+"""The Dagster instance of a workdir: the one that the user interface shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+
+from saber_resources.atomic import write_text
+from saber_resources.errors import SetupError
+from saber_resources.settings import WORKDIR_VARIABLE, Workdir
+
+DAGSTER_YAML = """\
+telemetry:
+  enabled: false
+run_monitoring:
+  enabled: true
+concurrency:
+  pools:
+    default_limit: 1
+"""
+
+OPEN_STATUSES = [
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+def prepare_environment(workdir: Workdir) -> dict[str, str]:
+    """Make the workdir's Dagster home and return the variables that point at both."""
+    home = workdir.dagster_home
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if not (home / "dagster.yaml").is_file():
+            write_text(home / "dagster.yaml", DAGSTER_YAML)
+    except OSError as error:
+        raise SetupError(
+            f"the workdir {workdir.root} can't be written ({error.strerror})",
+            "choose another one with --workdir, or free space and check its permissions",
+        ) from error
+    return {"DAGSTER_HOME": str(home), WORKDIR_VARIABLE: str(workdir.root)}
+
+
+@contextmanager
+def open_instance(workdir: Workdir) -> Iterator[dg.DagsterInstance]:
+    """Open the workdir's Dagster instance."""
+    os.environ.update(prepare_environment(workdir))
+    with dg.DagsterInstance.get() as instance:
+        yield instance
+
+
+def close_dead_runs(instance: dg.DagsterInstance, tag: str) -> int:
+    """Mark runs of `saber build` that were killed as failed; return how many.
+
+    Only to be called while holding the workdir: no such run can then be alive.
+    """
+    dead = instance.get_runs(dg.RunsFilter(statuses=OPEN_STATUSES, tags={tag: "build"}))
+    for run in dead:
+        instance.report_run_failed(run, message="The process that ran it was killed.")
+    return len(dead)

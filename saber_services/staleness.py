@@ -1,0 +1,209 @@
+"""Which assets are fresh, stale (and why) or missing, read from what Dagster recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import dagster as dg
+from dagster import AssetKey
+
+from saber_assets.definitions import source_versions
+from saber_assets.evaluation.assets import PARTITIONS_KEY
+from saber_assets.materialize import VALUES_KEY
+from saber_assets.retrieval.registry import Entry
+from saber_resources.settings import Settings
+from saber_resources.warehouse import table_path
+
+CODE_TAG = "dagster/code_version"
+DATA_TAG = "dagster/data_version"
+INPUT_TAG = "dagster/input_data_version/"
+ENTRY_VERSION_KEY = "saber/retriever_version"
+
+Status = Literal["fresh", "stale", "missing"]
+
+
+@dataclass(frozen=True)
+class AssetState:
+    """The state of an asset or, where it is partitioned, of one of its partitions."""
+
+    name: str
+    partition: str | None
+    status: Status
+    reasons: tuple[str, ...] = ()
+    rows: int | None = None
+    made_at: float | None = None
+    data_version: str | None = None
+
+
+@dataclass
+class Survey:
+    """The states of all assets, in the order in which the data flows."""
+
+    states: list[AssetState] = field(default_factory=list)
+
+    def of(self, name: str) -> list[AssetState]:
+        """Return the states of an asset: one, or one a partition."""
+        return [state for state in self.states if state.name == name]
+
+    def version(self, name: str) -> str | None:
+        """Return the data version of an unpartitioned asset."""
+        return self.of(name)[0].data_version
+
+    def due(self, name: str) -> bool:
+        """Tell whether an asset, or any partition of it, isn't fresh."""
+        return any(state.status != "fresh" for state in self.of(name))
+
+
+def survey(
+    graph: Any,
+    instance: dg.DagsterInstance,
+    settings: Settings,
+    entries: Mapping[str, Entry],
+) -> Survey:
+    """Return the state of every asset.
+
+    Args:
+        graph: the asset graph of the definitions.
+        instance: holds what was materialised, from what, by which code.
+        settings: to find the files.
+        entries: the retrievers that belong on the board.
+    """
+    found = Survey()
+    sources = source_versions(settings)
+    for key in graph.toposorted_asset_keys:
+        node = graph.get(key)
+        name = key.to_user_string()
+        if name in sources:
+            continue
+        for partition in list(entries) if node.is_partitioned else [None]:
+            found.states.append(
+                _state(node, partition, found, sources, instance, settings, entries)
+            )
+    return found
+
+
+def _state(
+    node: Any,
+    partition: str | None,
+    found: Survey,
+    sources: Mapping[str, str],
+    instance: dg.DagsterInstance,
+    settings: Settings,
+    entries: Mapping[str, Entry],
+) -> AssetState:
+    name = node.key.to_user_string()
+    made = _latest(instance, node.key, partition)
+    if made is None:
+        return AssetState(name, partition, "missing", ("never made",))
+    event, made_at = made
+    tags = dict(event.tags or {})
+    rows = event.metadata.get("dagster/row_count")
+    facts = {
+        "rows": None if rows is None else int(rows.value),  # type: ignore[arg-type]
+        "made_at": made_at,
+        "data_version": tags.get(DATA_TAG),
+    }
+    if not table_path(settings.workdir.tables, name, partition).is_file():
+        return AssetState(name, partition, "missing", ("its file is gone",), **facts)
+    reasons = [
+        *_code_reasons(node, event),
+        *_input_reasons(node, tags, found, sources),
+        *_partition_reasons(node, event, found),
+    ]
+    if partition is not None and _text(event, ENTRY_VERSION_KEY) != entries[partition].version:
+        reasons.append(f"retriever '{partition}' changed")
+    return AssetState(name, partition, "stale" if reasons else "fresh", tuple(reasons), **facts)
+
+
+def _latest(
+    instance: dg.DagsterInstance, key: AssetKey, partition: str | None
+) -> tuple[dg.AssetMaterialization, float] | None:
+    records = instance.fetch_materializations(
+        dg.AssetRecordsFilter(
+            asset_key=key, asset_partitions=None if partition is None else [partition]
+        ),
+        limit=1,
+    ).records
+    if not records:
+        return None
+    event = records[0].asset_materialization
+    return None if event is None else (event, records[0].timestamp)
+
+
+def _code_reasons(node: Any, event: dg.AssetMaterialization) -> list[str]:
+    recorded = (event.tags or {}).get(CODE_TAG)
+    if recorded == node.code_version:
+        return []
+    before = event.metadata.get(VALUES_KEY)
+    now = node.metadata.get(VALUES_KEY)
+    if before is None or now is None:
+        return ["its code changed"]
+    changes = changed_values(before.value, _plain(now))  # type: ignore[arg-type]
+    return changes or ["its code changed"]
+
+
+def changed_values(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> list[str]:
+    """Return one phrase for each value that differs, such as `tournament.rounds: 20 -> 5`."""
+    changes = []
+    for key in sorted({*before, *now}):
+        old, new = before.get(key), now.get(key)
+        place = f"{path}{key}"
+        if old == new:
+            continue
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            changes += changed_values(old, new, f"{place}.")
+        elif place.startswith("prompts."):
+            changes.append(f"prompt '{key}' changed")
+        else:
+            changes.append(f"{place}: {old} -> {new}")
+    return changes
+
+
+def _input_reasons(
+    node: Any, tags: Mapping[str, str], found: Survey, sources: Mapping[str, str]
+) -> list[str]:
+    reasons = []
+    for parent in sorted(node.parent_keys):
+        name = parent.to_user_string()
+        recorded = tags.get(f"{INPUT_TAG}{name}")
+        if name in sources:
+            if recorded != sources[name]:
+                reasons.append(f"{name} changed")
+            continue
+        states = found.of(name)
+        if any(state.status != "fresh" for state in states):
+            reasons.append(f"upstream {name} is {_worst(states)}")
+        elif states and states[0].partition is None and recorded != states[0].data_version:
+            reasons.append(f"{name} changed")
+    return reasons
+
+
+def _partition_reasons(node: Any, event: dg.AssetMaterialization, found: Survey) -> list[str]:
+    recorded = event.metadata.get(PARTITIONS_KEY)
+    if recorded is None:
+        return []
+    parents = [key.to_user_string() for key in node.parent_keys]
+    now = {
+        state.partition: state.data_version
+        for parent in parents
+        for state in found.of(parent)
+        if state.partition is not None and parent == "retriever_scores"
+    }
+    before = dict(recorded.value)  # type: ignore[arg-type]
+    changed = sorted(str(key) for key in {*before, *now} if before.get(key) != now.get(key))
+    return [f"retriever '{name}' has new scores or came or went" for name in changed]
+
+
+def _worst(states: list[AssetState]) -> Status:
+    return "missing" if any(state.status == "missing" for state in states) else "stale"
+
+
+def _text(event: dg.AssetMaterialization, key: str) -> str | None:
+    value = event.metadata.get(key)
+    return None if value is None else str(value.value)
+
+
+def _plain(value: Any) -> Any:
+    return value.value if hasattr(value, "value") else value
