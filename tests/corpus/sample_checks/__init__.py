@@ -1,0 +1,1 @@
+"""Independent answer checks for the sample corpus."""
