@@ -22,7 +22,9 @@ PAIRWISE_JUDGMENTS = Table(
     },
     key=("query_id", "round", "pair"),
     rules=(
-        Rule("two candidates", "first and second differ", pl.col("first_id") != pl.col("second_id")),
+        Rule(
+            "two candidates", "first and second differ", pl.col("first_id") != pl.col("second_id")
+        ),
         Rule("verdict", "winner is 1 or 2", pl.col("winner").is_in([1, 2])),
     ),
 )
@@ -42,9 +44,7 @@ RELEVANCE_RATINGS = Table(
         "losses": Column(pl.Int32, "judgments lost"),
         "component": Column(pl.Int32, "connected part of the comparison graph, from 0"),
         "penalty": Column(pl.Float64, "L2 penalty lambda of the fit"),
-        "flag": Column(
-            pl.String, "null, 'unjudged', 'all_equal' or 'disconnected'", nullable=True
-        ),
+        "flag": Column(pl.String, "null, 'unjudged', 'all_equal' or 'disconnected'", nullable=True),
     },
     key=("query_id", "candidate_id"),
     rules=(Rule("rating in range", "[0, 5]", pl.col("rating").is_between(0, 5)),),
