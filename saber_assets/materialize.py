@@ -53,10 +53,18 @@ def declare(
             io_manager_key="tables",
             owners=OWNERS,
             kinds={"polars", "parquet", *kinds},
-            metadata={"dagster/column_schema": column_schema(table)},
+            metadata={
+                "dagster/column_schema": column_schema(table),
+                VALUES_KEY: plain_values(values),
+            },
         )
         for table in tables
     }
+
+
+def plain_values(values: Values) -> dg.JsonMetadataValue:
+    """Return values as metadata that compares equal after a round trip through JSON."""
+    return dg.MetadataValue.json(json.loads(json.dumps(values, default=str)))
 
 
 def column_schema(table: Table) -> dg.TableSchema:
@@ -98,7 +106,7 @@ def hand_over(
             metadata={
                 "dagster/row_count": sound.height,
                 "sample": dg.MetadataValue.md(sample(sound)),
-                VALUES_KEY: dg.MetadataValue.json(json.loads(json.dumps(values, default=str))),
+                VALUES_KEY: plain_values(values),
                 **((metadata or {}).get(table.name, {})),
             },
         )

@@ -1,0 +1,51 @@
+"""The code location: wiring of all stages, nothing else."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from saber_assets.annotation import assets as annotation
+from saber_assets.annotation import checks as annotation_checks
+from saber_assets.automation import retriever_sensor, source_sensor
+from saber_assets.candidates import assets as candidates
+from saber_assets.candidates import checks as candidates_checks
+from saber_assets.corpus import assets as corpus
+from saber_assets.corpus import checks as corpus_checks
+from saber_assets.evaluation import assets as evaluation
+from saber_assets.evaluation import checks as evaluation_checks
+from saber_assets.ontology import assets as ontology
+from saber_assets.ontology import checks as ontology_checks
+from saber_assets.retrieval import assets as retrieval
+from saber_assets.retrieval import checks as retrieval_checks
+from saber_assets.sources import source_specs
+from saber_assets.tournament import assets as tournament
+from saber_assets.tournament import checks as tournament_checks
+from saber_resources.settings import Settings, load_settings, workdir_from_environment
+from saber_resources.warehouse import ParquetTables
+
+ASSETS = (corpus, ontology, annotation, candidates, tournament, retrieval, evaluation)
+CHECKS = (
+    corpus_checks,
+    ontology_checks,
+    annotation_checks,
+    candidates_checks,
+    tournament_checks,
+    retrieval_checks,
+    evaluation_checks,
+)
+
+
+def build_definitions(settings: Settings) -> dg.Definitions:
+    """Return the asset graph of a workdir, configured by its profile."""
+    return dg.Definitions(
+        assets=[*source_specs(), *(made for stage in ASSETS for made in stage.assets(settings))],
+        asset_checks=[check for stage in CHECKS for check in stage.checks(settings)],
+        resources={"tables": ParquetTables(base_dir=str(settings.workdir.tables))},
+        sensors=[source_sensor(settings), retriever_sensor(settings)],
+    )
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Load the workdir that SABER_WORKDIR names; without one, the sample in ./saber_work."""
+    return build_definitions(load_settings(workdir_from_environment()))

@@ -1,0 +1,104 @@
+"""Assets of the evaluation stage: the measure on every query, and the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import dagster as dg
+import polars as pl
+
+from saber_assets.evaluation.leaderboard import build_leaderboard, measure_queries
+from saber_assets.evaluation.ndcg import Ndcg
+from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
+from saber_assets.materialize import declare, hand_over
+from saber_assets.plots import intervals, shown
+from saber_assets.retrieval.registry import registry
+from saber_assets.retrieval.tables import (
+    RETRIEVER_FAILURES,
+    RETRIEVER_SCORES,
+    SETTINGS,
+)
+from saber_assets.table import Table
+from saber_resources.settings import Settings
+from saber_resources.warehouse import table_path
+
+PARTITIONS_KEY = "saber/partitions"
+DATA_TAG = "dagster/data_version"
+
+
+def assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """Return the assets of this stage, configured."""
+    evaluation = settings.profile.evaluation
+    values = {"evaluation": evaluation.model_dump()}
+    measure = Ndcg(gain=evaluation.gain, cutoff=evaluation.cutoff)
+
+    @dg.multi_asset(
+        name="evaluate",
+        outs=declare([QUERY_MEASURES, LEADERBOARD], group="evaluation", version=1, values=values),
+        deps=[RETRIEVER_SCORES.name, RETRIEVER_FAILURES.name],
+    )
+    def leaderboard(
+        context: dg.AssetExecutionContext,
+        relevance_ratings: pl.DataFrame,
+        benchmark_queries: pl.DataFrame,
+    ) -> Iterator[dg.Output[pl.DataFrame]]:
+        entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
+        versions = {
+            name: version
+            for name in entries
+            if (version := _partition_version(context.instance, name)) is not None
+        }
+        measured = measure_queries(
+            _partitions(settings, RETRIEVER_SCORES, versions),
+            _partitions(settings, RETRIEVER_FAILURES, versions),
+            relevance_ratings,
+            measure,
+        )
+        board = build_leaderboard(
+            measured,
+            benchmark_queries,
+            {name: entry.family for name, entry in entries.items()},
+            resamples=evaluation.resamples,
+            seed=evaluation.seed,
+        )
+        main = board.filter((pl.col("setting") == SETTINGS[0]) & (pl.col("domain") == "all"))
+        partitions = {PARTITIONS_KEY: dg.MetadataValue.json(versions)}
+        yield from hand_over(
+            [(QUERY_MEASURES, measured), (LEADERBOARD, board)],
+            values,
+            {
+                QUERY_MEASURES.name: partitions,
+                LEADERBOARD.name: {
+                    **partitions,
+                    "board": shown(
+                        intervals(
+                            main["retriever"].to_list(),
+                            main["mean"].to_list(),
+                            main["low"].to_list(),
+                            main["high"].to_list(),
+                            f"{measure}, {SETTINGS[0]}, 95 % intervals",
+                            str(measure),
+                        )
+                    ),
+                },
+            },
+        )
+
+    return [leaderboard]
+
+
+def _partition_version(instance: dg.DagsterInstance, name: str) -> str | None:
+    records = instance.fetch_materializations(
+        dg.AssetRecordsFilter(
+            asset_key=dg.AssetKey(RETRIEVER_SCORES.name), asset_partitions=[name]
+        ),
+        limit=1,
+    ).records
+    event = records[0].asset_materialization if records else None
+    return None if event is None else (event.tags or {}).get(DATA_TAG)
+
+
+def _partitions(settings: Settings, table: Table, names: dict[str, str]) -> pl.DataFrame:
+    paths = [table_path(settings.workdir.tables, table.name, name) for name in names]
+    frames = [pl.read_parquet(path, hive_partitioning=False, glob=False) for path in paths]
+    return pl.concat(frames) if frames else table.empty()

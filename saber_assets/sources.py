@@ -1,0 +1,85 @@
+"""What lies outside the graph: the corpus files and the ontology file, and their versions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import dagster as dg
+
+from saber_assets.errors import InputError
+from saber_resources.settings import Settings
+from saber_resources.shipped import shipped
+
+CORPUS_FILES = "corpus_files"
+ONTOLOGY_FILE = "ontology_file"
+BLOCK = 1 << 20
+
+
+def source_specs() -> list[dg.AssetSpec]:
+    """Return the external assets; `saber build` and a sensor report their versions."""
+    return [
+        dg.AssetSpec(
+            CORPUS_FILES, group_name="corpus", kinds={"file"}, description="Files of problems."
+        ),
+        dg.AssetSpec(
+            ONTOLOGY_FILE, group_name="ontology", kinds={"file"}, description="The topic DAG."
+        ),
+    ]
+
+
+def corpus_files(settings: Settings) -> list[Path]:
+    """Return the configured corpus files, or those of the sample that ships with the project."""
+    configured = settings.profile.corpus.files
+    if configured:
+        return [settings.workdir.root / path for path in configured]
+    return sorted((Path(__file__).parent / "corpus" / "sample").glob("*.jsonl"))
+
+
+def ontology_file(settings: Settings) -> Path:
+    """Return the configured ontology file, or the one that ships with the project."""
+    configured = settings.profile.ontology.file
+    return (
+        shipped("ontology") / "topics.csv"
+        if configured is None
+        else (settings.workdir.root / configured)
+    )
+
+
+def source_versions(settings: Settings) -> dict[str, str]:
+    """Return a content hash for each external asset.
+
+    Raises:
+        InputError: when a file can't be read.
+    """
+    return {
+        CORPUS_FILES: _hash(corpus_files(settings)),
+        ONTOLOGY_FILE: _hash([ontology_file(settings)]),
+    }
+
+
+def source_events(settings: Settings, instance: dg.DagsterInstance) -> list[dg.AssetObservation]:
+    """Return an observation for each external asset whose version is not the last one reported."""
+    events = []
+    for name, version in source_versions(settings).items():
+        records = instance.fetch_observations(dg.AssetKey(name), limit=1).records
+        last = records[0].asset_observation if records else None
+        if last is None or last.tags.get("dagster/data_version") != version:
+            events.append(dg.AssetObservation(name, tags={"dagster/data_version": version}))
+    return events
+
+
+def _hash(paths: Sequence[Path]) -> str:
+    digest = hashlib.blake2b(digest_size=12)
+    for path in paths:
+        digest.update(f"\0{path.name}\0".encode())
+        try:
+            with path.open("rb") as file:
+                while block := file.read(BLOCK):
+                    digest.update(block)
+        except OSError as error:
+            raise InputError(
+                f"{path} can't be read ({error.strerror})", "check the path and its permissions"
+            ) from error
+    return digest.hexdigest()
