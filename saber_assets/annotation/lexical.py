@@ -18,16 +18,25 @@ import polars as pl
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem, Summary, TopicTask
 from saber_assets.annotation.extractive import extract_summary
+from saber_assets.annotation.topic_cues import CUES
 from saber_assets.annotation.topic_evidence import TopicLexicon
 from saber_assets.annotation.topic_words import topic_words
 
+REVISION = 1
+"""To be raised with every change that changes results: it marks what was made before as stale."""
 STATEMENT_WEIGHT = 1.0
-SOLUTION_WEIGHT = 1.5
-SIMILARITY_WEIGHT = 2.0
+SOLUTION_WEIGHT = 1.0
+SIMILARITY_WEIGHT = 5.0
+PROFILE_SOLUTION_WEIGHT = 2.0
+"""In comparisons the solution counts twice: what helps is the technique."""
 FLOOR = 0.35
 """Evidence below which a problem is taken to speak of nothing."""
-FLATTEN = 0.5
-"""Exponent that flattens evidence into scores: at 0.5, 72 % of the best evidence scores 0.85."""
+FLATTEN = 0.4
+"""Exponent from evidence to score: at 0.4, two thirds of the best evidence scores 0.85."""
+CUE_WEIGHT = 0.5
+"""Evidence that one everyday word lends to its field, times ln(1 + occurrences)."""
+OUTSIDE_FACTOR = 0.3
+"""Evidence for topics outside the five domains (ways of proving, above all) counts this much."""
 ANCESTOR_SHARE = 0.4
 """Share of a topic's weight that each next level above it gets in a profile."""
 
@@ -91,6 +100,8 @@ class LexicalAnnotator:
         self._number_of_node: list[int] = [
             self.lexicon.number.get(topic, -1) for topic in ordered["topic"]
         ]
+        firsts = self.lexicon.firsts
+        self._cues = [(word, firsts[label]) for word, label in CUES.items() if label in firsts]
         self._evidence = _Recent(self._find_evidence, cache_size)
         self._profile = _Recent(self._make_profile, cache_size)
         self._similarity = _Recent(self._compare_profiles, 4 * cache_size)
@@ -113,6 +124,11 @@ class LexicalAnnotator:
         if top <= 0:
             return (0.0,) * len(values)
         return tuple((value / top) ** FLATTEN for value in values)
+
+    def best_of(self, problem: Problem, node_ids: Sequence[int]) -> int:
+        """Return the node with most evidence, the first of them where several have as much."""
+        gathered = self._evidence(problem).gathered
+        return max(node_ids, key=lambda node: gathered.get(self._number_of_node[node], 0.0))
 
     def summarise(self, problems: Sequence[Problem]) -> list[Summary | Failure]:
         """Return the core idea of each solution: its techniques and its most telling sentence."""
@@ -167,14 +183,21 @@ class LexicalAnnotator:
         for topic, weight in own.items():
             for above in self.lexicon.ancestors[topic]:
                 gathered[above] = gathered.get(above, 0.0) + weight
-        similarity = self.lexicon.similarity(Counter(statement + solution))
+        counts = Counter(statement + solution)
+        similarity = self.lexicon.similarity(counts)
         for topic in gathered:
             gathered[topic] += SIMILARITY_WEIGHT * float(similarity[topic])
+        for word, first in self._cues:
+            if word in counts:
+                weight = CUE_WEIGHT * math.log1p(counts[word])
+                gathered[first] = gathered.get(first, 0.0) + weight
+        for topic in self.lexicon.outside & gathered.keys():
+            gathered[topic] *= OUTSIDE_FACTOR
         return _Evidence(own, gathered)
 
     def _make_profile(self, problem: Problem) -> _Profile:
         statement, solution = topic_words(problem.statement), topic_words(problem.solution)
-        own = self._weights([(statement, STATEMENT_WEIGHT), (solution, 2 * SOLUTION_WEIGHT)])
+        own = self._weights([(statement, STATEMENT_WEIGHT), (solution, PROFILE_SOLUTION_WEIGHT)])
         topics: dict[int, float] = {}
         for topic, weight in own.items():
             for above, steps in self.lexicon.ancestors[topic].items():

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,24 +18,33 @@ import polars as pl
 from saber_assets.annotation.topic_words import topic_words
 
 _PLAIN_WORDS = frozenset(
-    "a all an and angle any are area as at base be by can case circle common coefficient constant "
-    "coordinate degree difference divide edge element end equal even every expression factor field "
-    "find first for formula from function given graph group has height identity in integral into "
-    "inverse is it its length limit line mean modulo no number odd of on one operation or order "
-    "pair path point power product proof property range ratio real ring root rule sequence set "
-    "side size solution square substitution sum symmetry system term that the then there this to "
-    "triangle two unit value variable vector vertex we when where which with zero".split()
+    word
+    for line in (
+        "a all an and any are area as at base be by can case common coefficient constant",
+        "coordinate degree difference divide edge element end equal even every expression factor",
+        "field find first for formula from function given graph group has height identity in into",
+        "inverse is it its length line mean no number odd of on one operation or order pair path",
+        "point power product proof property range ratio real relation ring root rule sequence set",
+        "side size solution square substitution sum summation symmetry system term that the then",
+        "there this to two union intersection unit value variable vertex we when where which with",
+        "zero equation inequality subset logarithm sine cosine",
+    )
+    for word in line.split()
 )
 """Words so common in solved problems that one of them alone is weak evidence for a topic."""
 
 _BARE_SIGNS = frozenset(
     rf"\{name}"
-    for name in "frac Rightarrow Leftrightarrow to in langle rangle rfloor rceil sim arg circ".split()
+    for name in (
+        *("frac", "Rightarrow", "Leftrightarrow", "to", "in", "sim", "arg", "circ"),
+        *("langle", "rangle", "rfloor", "rceil"),
+    )
 )
 """Commands found in every kind of problem: alone they name no topic."""
 
 _PLAIN_FACTOR = 0.35
 _PHRASE_BONUS = 0.5
+_MIN_SIGNS = 4
 _END = ""
 
 
@@ -60,10 +70,14 @@ class TopicLexicon:
         ancestors: for each topic, the number of itself and of all above it, ascending, mapped to
             the least number of levels between them.
         number: topic id to number.
+        firsts: number of each first-level topic by its label.
+        outside: numbers of topics none of whose nodes lies in one of the five domains.
     """
 
     def __init__(self, tree: pl.DataFrame) -> None:
-        rows = tree.sort("node_id").select("node_id", "parent_id", "topic", "label", "aliases")
+        rows = tree.sort("node_id").select(
+            "node_id", "parent_id", "topic", "label", "aliases", "domain"
+        )
         topic_of: dict[int, str] = dict(zip(rows["node_id"], rows["topic"], strict=True))
         root = topic_of[0]
         self.topics: list[str] = sorted(set(topic_of.values()) - {root})
@@ -71,14 +85,21 @@ class TopicLexicon:
         self.labels = [""] * len(self.topics)
         names: list[set[str]] = [set() for _ in self.topics]
         parents: list[set[int]] = [set() for _ in self.topics]
-        for _, parent_id, topic, label, aliases in rows.iter_rows():
+        self.firsts: dict[str, int] = {}
+        inside: set[int] = set()
+        for _, parent_id, topic, label, aliases, domain in rows.iter_rows():
             if topic == root:
                 continue
             number = self.number[topic]
             self.labels[number] = label
             names[number] |= {label, *(aliases or ())}
-            if topic_of.get(parent_id, root) != root:
+            if domain is not None:
+                inside.add(number)
+            if topic_of[parent_id] == root:
+                self.firsts[label] = number
+            else:
                 parents[number].add(self.number[topic_of[parent_id]])
+        self.outside: frozenset[int] = frozenset(range(len(self.topics))) - inside
         self.ancestors = [_closure(number, parents) for number in range(len(self.topics))]
         self._read_phrases(names)
         self._weigh_words()
@@ -97,7 +118,7 @@ class TopicLexicon:
         self.phrase_topics: list[tuple[int, ...]] = [
             tuple(sorted(topics_of[phrase])) for phrase in self.phrases
         ]
-        self._trie: dict = {}
+        self._trie: dict[str, Any] = {}
         for number, phrase in enumerate(self.phrases):
             node = self._trie
             for word in phrase:
@@ -191,10 +212,12 @@ def _says_something(word: str) -> bool:
 
 
 def _usable(phrase: tuple[str, ...]) -> bool:
-    """A single sign, number or variable names no topic."""
+    """A single sign, number or variable names no topic, nor do up to three of them."""
     if len(phrase) == 1:
         word = phrase[0]
         return len(word) > 2 and (
             word[0].isalpha() or (word[0] == "\\" and word not in _BARE_SIGNS)
         )
-    return len(phrase) > 1
+    if len(phrase) >= _MIN_SIGNS or any(len(w) > 2 and w.isalpha() for w in phrase):
+        return True
+    return all(len(word) > 1 and word.isalpha() for word in phrase)

@@ -46,6 +46,11 @@ _BARE_FUNCTIONS = {
     "ln": ("logarithm",), "log": ("logarithm",), "mod": ("modulo",), "lim": ("limit",),
     "sqrt": ("square", "root"),
 }  # fmt: skip
+_ENVIRONMENTS = {
+    "cases": (r"\cases",), "pmatrix": ("matrix",), "bmatrix": ("matrix",),
+    "vmatrix": ("determinant",),
+}  # fmt: skip
+"""Environments that mean something; the names of all others are layout."""
 _DIFFERENTIATED = frozenset(["f", "g", "y"])
 _S_KEPT = ("ss", "us", "is", "ous")
 _ES_STRIPPED = ("xes", "ches", "shes", "sses", "zes")
@@ -93,6 +98,10 @@ def _american(word: str) -> str:
     return word
 
 
+def _takes_factorial(before: str) -> bool:
+    return before.isdigit() or (len(before) == 1 and before.isalpha())
+
+
 def topic_words(text: str) -> list[str]:
     r"""Return the words of a text in order, with notation read as words.
 
@@ -105,7 +114,11 @@ def topic_words(text: str) -> list[str]:
     words: list[str] = []
     before = ""
     for token in mathematics_tokens(text):
-        if token == "!" and before and (before.isdigit() or len(before) == 1 and before.isalpha()):  # noqa: S105
+        if before in (r"\begin", r"\end"):
+            words.extend(_ENVIRONMENTS.get(token, ()) if before == r"\begin" else ())
+        elif token in (r"\begin", r"\end"):
+            pass
+        elif token == "!" and _takes_factorial(before):  # noqa: S105
             words.append("factorial")
         elif token == "'" and before in _DIFFERENTIATED:  # noqa: S105
             words.append("derivative")
