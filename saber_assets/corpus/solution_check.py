@@ -67,7 +67,7 @@ _REMARK = re.compile(
             r"|to be done|to be determined|to be announced|coming soon|not available|unavailable"
             r"|not provided|not given|none given|none provided|none available)",
             rf"(?:no |without )(?:(?:official|written|known|full) )?{_THING}"
-            r"(?: (?:is |was )?(?:available|provided|given|yet|known|exists|found))+",
+            r"(?: (?:is |was )?(?:available|provided|given|yet))+",
             rf"{_THING} (?:is |are |was |were )?(?:not (?:available|provided|given|known|included)"
             r"|unavailable|missing|to follow|coming soon|to be added)(?: yet)?",
             rf"(?:{_THING}|sol|ans)",

@@ -131,6 +131,11 @@ _SILENT_NAMES = (
 )  # fmt: skip
 _SILENT_COMMANDS = frozenset(f"\\{name}" for name in (*_SILENT_NAMES, *"()[],;:!>/-@ \\$\n\t"))
 
+_LAYOUT = re.compile(
+    r"\\(?:begin|end)\s*\{(?:align|aligned|alignat|equation|gather|gathered|multline|split|center"
+    r"|displaymath|math|flushleft|flushright|proof|solution|problem)\*?\}"
+    r"|\\[hv]space\*?\{[^{}]*\}|\\(?:label|tag)\*?\{[^{}]*\}|\\\\\[[^\]]*(?:pt|em|ex|mm|cm|in)\]"
+)
 _FIGURE_CODE = re.compile(
     r"\[asy\].*?\[/asy\]|\\begin\{(asy|tikzpicture|pspicture|picture)\}.*?\\end\{\1\}", re.DOTALL
 )
@@ -175,8 +180,9 @@ def _scan(text: str) -> list[str]:
     """Return the raw tokens, one spelling for each sign, braces included, looks dropped."""
     if not text.isascii():
         text = _plain_unicode(text)
+    if "\\" in text:
+        text = _FRACTION_OF_DIGITS.sub(r"\1{\2}{\3}", _LAYOUT.sub(" ", text))
     text = _HYPHEN.sub(" ", text)
-    text = _FRACTION_OF_DIGITS.sub(r"\1{\2}{\3}", text)
     text = _PROSE_COLON.sub(" ", text)
     found = []
     for token in _TOKEN.findall(text):
@@ -295,13 +301,51 @@ def _base_of(tokens: list[str], position: int) -> str:
     return base
 
 
-def number_and_operator_tokens(tokens: Iterable[str]) -> list[str]:
-    """Return, sorted, the tokens of `shingle_tokens` that are not words.
+_DECISIVE_WORDS = frozenset(
+    (
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+        "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+        "hundred", "thousand", "million", "half", "third", "quarter", "once", "twice", "double",
+        "triple", "first", "second", "fourth", "fifth", "sixth", "last", "most", "least", "more",
+        "less", "fewer", "greater", "smaller", "larger", "greatest", "smallest", "largest",
+        "maximum", "minimum", "maximal", "minimal", "maximize", "minimize", "maximise", "minimise",
+        "not", "no", "never", "without", "non", "odd", "even", "positive", "negative", "exactly",
+        "increasing", "decreasing", "sum", "difference", "product", "quotient", "inside", "outside",
+        "plus", "minus", "times", "converges", "diverges", "prime", "composite", "rational",
+        "irrational", "real", "complex", "integer", "integers", "all", "some", "any", "every",
+    )
+)  # fmt: skip
+_SHORT_ENGLISH = frozenset(
+    (
+        "a", "i", "of", "to", "in", "is", "it", "at", "on", "by", "be", "as", "or", "if", "an",
+        "we", "so", "no", "up", "do", "he", "my", "me", "us", "am", "go", "th", "st", "nd", "rd",
+    )
+)  # fmt: skip
 
-    Two texts that differ in a number, sign, bracket or LaTeX command differ here, however long
-    they are.
+
+def decisive_tokens(tokens: Iterable[str]) -> tuple[str, ...]:
+    """Return what two copies of one problem must share to the last sign, whatever its length.
+
+    That is, in order: every token that is not a word (numbers, signs, brackets, LaTeX
+    commands), words that set a number, bound, parity, sign or quantifier ("twelve", "least",
+    "odd", "not"), and the letters of names of one or two letters (`x`, `AB`; letters rather
+    than names, because `xy` and `x y` are typeset alike). Order counts: `AB` is not `BA`, and
+    3 pens with 5 books are not 5 pens with 3 books.
+
+    Args:
+        tokens: as `shingle_tokens` returns them.
+
+    Returns:
+        The sequence; equal for texts that may be copies of each other.
     """
-    return sorted(token for token in tokens if not token[0].isalpha())
+    found: list[str] = []
+    for token in tokens:
+        if not token[0].isalpha() or token in _DECISIVE_WORDS:
+            found.append(token)
+        elif len(token) <= 2 and token not in _SHORT_ENGLISH:
+            found.extend(token)
+    return tuple(found)
 
 
 def shingles(tokens: list[str], size: int) -> frozenset[tuple[str, ...]]:
