@@ -1,0 +1,155 @@
+"""The pass over all pairs: blocks of query rows, each against the whole corpus, on threads.
+
+A kernel (numba, without the interpreter lock) takes a block of query rows and keeps what it
+needs of each: a histogram, a count, a sample. No more than one row of similarities exists per
+thread. Blocks are handed out in a fixed order and hold no state, and all sums over blocks are
+integers, so the number of threads cannot change a result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
+from saber_assets.candidates.jaccard_join import jaccard_row
+from saber_assets.candidates.topic_join import table_width, topic_row
+
+Progress = Callable[[int], None]
+RowArray = NDArray[np.int64]
+Result = TypeVar("Result")
+BLOCK = 128
+
+
+class Blocked(NamedTuple):
+    """Pairs that don't count, in CSR form: `rows[start[i]:start[i + 1]]` are barred for row i."""
+
+    start: RowArray
+    rows: IntArray
+
+
+class Scratch(NamedTuple):
+    """Working space of one thread.
+
+    Attributes:
+        table: (m, w) for `topic_row`.
+        top: (w,) for `topic_row`.
+        shared: (n,) token counters.
+        topic: (s,) topic similarity with each distinct topic set.
+        summary: (n,) summary similarity with each problem; -1 for a barred pair.
+    """
+
+    table: FloatArray
+    top: FloatArray
+    shared: IntArray
+    topic: FloatArray
+    summary: FloatArray
+
+
+@njit(nogil=True, cache=True)
+def new_scratch(arrays: JoinArrays) -> Scratch:
+    """Return working space for one thread."""
+    width = table_width(arrays)
+    count = arrays.set_of.shape[0]
+    return Scratch(
+        np.zeros((arrays.lin.shape[0], width)),
+        np.zeros(width),
+        np.zeros(count, dtype=np.int32),
+        np.zeros(arrays.set_weight.shape[0]),
+        np.zeros(count),
+    )
+
+
+@njit(nogil=True, cache=True)
+def fill_row(
+    arrays: JoinArrays, blocked: Blocked, row: int, topics_known: bool, scratch: Scratch
+) -> None:
+    """Compute both similarities of one query row and mark its barred pairs.
+
+    Args:
+        arrays: the packed corpus.
+        blocked: the barred pairs.
+        row: the query row.
+        topics_known: `scratch.topic` is already that of this row's topic set.
+        scratch: receives `topic` and `summary`.
+    """
+    if not topics_known:
+        topic_row(arrays, arrays.set_of[row], scratch.table, scratch.top, scratch.topic)
+    jaccard_row(arrays, row, scratch.shared, scratch.summary)
+    for position in range(blocked.start[row], blocked.start[row + 1]):
+        scratch.summary[blocked.rows[position]] = -1.0
+
+
+def blocked_pairs(
+    features: Features, excluded: Iterable[tuple[str, str]] = (), *, self_pairs: bool = False
+) -> Blocked:
+    """Return the pairs that a pass leaves out.
+
+    Args:
+        features: the packed corpus.
+        excluded: pairs of problem ids (duplicates of each other), in either order; an id that
+            is not in the corpus is ignored, because its problem was dropped.
+        self_pairs: a problem counts as its own neighbour.
+
+    Returns:
+        Barred rows, ascending for each row.
+    """
+    row_of = {problem_id: row for row, problem_id in enumerate(features.problem_ids)}
+    barred: set[tuple[int, int]] = set()
+    if not self_pairs:
+        barred.update((row, row) for row in range(len(features)))
+    for first, second in excluded:
+        if first in row_of and second in row_of:
+            barred.add((row_of[first], row_of[second]))
+            barred.add((row_of[second], row_of[first]))
+    listed = np.array(sorted(barred), dtype=np.int64).reshape(-1, 2)
+    lengths = np.bincount(listed[:, 0], minlength=len(features))
+    start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return Blocked(start=start, rows=listed[:, 1].astype(np.int32))
+
+
+def available_cores() -> int:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def by_topic_set(features: Features, rows: RowArray) -> RowArray:
+    """Return row numbers grouped by topic set, so that a kernel computes each set once."""
+    return rows[np.argsort(features.arrays.set_of[rows], kind="stable")]
+
+
+def over_blocks(
+    rows: RowArray,
+    kernel: Callable[[RowArray], Result],
+    *,
+    workers: int | None = None,
+    block: int = BLOCK,
+    progress: Progress | None = None,
+) -> Iterator[tuple[RowArray, Result]]:
+    """Run a kernel over blocks of query rows on threads.
+
+    Args:
+        rows: query rows.
+        kernel: takes the rows of one block; must release the interpreter lock to run in
+            parallel, and must not depend on other blocks.
+        workers: threads; None for all cores that this process may use.
+        block: rows of a block.
+        progress: called with the number of rows of each finished block.
+
+    Yields:
+        The rows of a block and what the kernel returned, in the order of `rows`.
+    """
+    blocks = [rows[begin : begin + block] for begin in range(0, len(rows), block)]
+    with ThreadPoolExecutor(workers or available_cores()) as pool:
+        for members, result in zip(blocks, pool.map(kernel, blocks), strict=True):
+            yield members, result
+            if progress is not None:
+                progress(len(members))

@@ -1,0 +1,214 @@
+"""The pools: K candidates of each category, uniformly without replacement, for each query.
+
+Bottom-K sampling: every (query, candidate) pair has a 64-bit priority, a mix of a keyed hash of
+(seed, query_id) and a hash of the candidate's id; the K members of a category with the lowest
+priorities are its sample. Every subset of K members is equally likely over seeds, and the sample
+of a query depends on its seed, its id and its members only: neither on blocks, threads and the
+order of the corpus, nor on the other queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numba import njit
+from numpy.typing import NDArray
+
+from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
+from saber_assets.candidates.pairs import (
+    Blocked,
+    Progress,
+    RowArray,
+    blocked_pairs,
+    by_topic_set,
+    fill_row,
+    new_scratch,
+    over_blocks,
+)
+from saber_assets.candidates.precision import Precision, as_stored, cutoff
+from saber_assets.candidates.selection import keyed_number
+from saber_assets.candidates.tables import CANDIDATE_POOLS, CATEGORIES
+from saber_assets.errors import InputError
+
+Keys = NDArray[np.uint64]
+
+
+class _Samples(NamedTuple):
+    """Samples of a block of queries; entries from `found` on are undefined.
+
+    Attributes:
+        found: (rows, 3) members of each category, more than K perhaps.
+        rows: (rows, 3, K) sampled rows, by priority.
+        topic: (rows, 3, K) topic similarities.
+        summary: (rows, 3, K) summary similarities.
+    """
+
+    found: NDArray[np.int64]
+    rows: IntArray
+    topic: FloatArray
+    summary: FloatArray
+
+
+@njit(nogil=True, cache=True)
+def _mixed(key: np.uint64) -> np.uint64:
+    """Return the finaliser of splitmix64: a bijection in which each bit depends on all."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def _categorise(
+    arrays: JoinArrays,
+    topic: FloatArray,
+    summary: FloatArray,
+    cut_topic: float,
+    cut_summary: float,
+    category: NDArray[np.int8],
+) -> None:
+    """Write 0 topic-only, 1 summary-only, 2 both, or -1 for each problem."""
+    for other in range(summary.shape[0]):
+        near_topic = topic[arrays.set_of[other]] >= cut_topic
+        near_summary = summary[other] >= cut_summary
+        if summary[other] < 0.0:
+            category[other] = -1
+        elif near_topic:
+            category[other] = 2 if near_summary else 0
+        else:
+            category[other] = 1 if near_summary else -1
+
+
+@njit(nogil=True, cache=True)
+def _sample_block(
+    arrays: JoinArrays,
+    blocked: Blocked,
+    rows: RowArray,
+    query_keys: Keys,
+    keys: Keys,
+    cut_topic: float,
+    cut_summary: float,
+    k: int,
+) -> _Samples:
+    samples = _Samples(
+        np.zeros((rows.shape[0], 3), dtype=np.int64),
+        np.zeros((rows.shape[0], 3, k), dtype=np.int32),
+        np.zeros((rows.shape[0], 3, k)),
+        np.zeros((rows.shape[0], 3, k)),
+    )
+    scratch = new_scratch(arrays)
+    category = np.empty(scratch.summary.shape[0], dtype=np.int8)
+    for position in range(rows.shape[0]):
+        fill_row(arrays, blocked, rows[position], False, scratch)
+        _categorise(arrays, scratch.topic, scratch.summary, cut_topic, cut_summary, category)
+        for wanted in range(3):
+            members = np.flatnonzero(category == wanted)
+            priorities = np.empty(members.shape[0], dtype=np.uint64)
+            for i in range(members.shape[0]):
+                priorities[i] = _mixed(_mixed(keys[members[i]] ^ query_keys[position]))
+            order = np.argsort(priorities)
+            samples.found[position, wanted] = members.shape[0]
+            for i in range(min(k, members.shape[0])):
+                other = members[order[i]]
+                samples.rows[position, wanted, i] = other
+                samples.topic[position, wanted, i] = scratch.topic[arrays.set_of[other]]
+                samples.summary[position, wanted, i] = scratch.summary[other]
+    return samples
+
+
+def sample_pools(
+    features: Features,
+    query_ids: Sequence[str],
+    k: int,
+    taus: tuple[float, float],
+    seed: int,
+    excluded: Iterable[tuple[str, str]] = (),
+    precision: Precision = "float64",
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Draw the candidate pools.
+
+    Args:
+        features: the packed corpus of n problems.
+        query_ids: distinct ids of the queries.
+        k: K, candidates of each category.
+        taus: thresholds of topic and summary similarity, in [0, 1].
+        seed: of the sampling.
+        excluded: pairs of problem ids (listed duplicates) that are never candidates of each
+            other; ids that are not in the corpus are ignored.
+        precision: where similarities and thresholds are compared; in "float16" the similarities
+            are also returned rounded to float16.
+        workers: threads; None for all cores that this process may use.
+        progress: called with the number of finished queries.
+
+    Returns:
+        CANDIDATE_POOLS: 3 K rows a query, by query_id, category (topic-only, summary-only,
+        both) and candidate_id.
+
+    Raises:
+        InputError: when a query has fewer than K candidates in a category.
+        ValueError: for `k` below 1, unknown or repeated queries, or thresholds out of range.
+
+    Source: SPEC section 2, "Selection".
+    """
+    if k < 1:
+        raise ValueError(f"k is at least 1, got {k}")
+    if len(set(query_ids)) != len(query_ids):
+        raise ValueError("query ids are repeated")
+    cuts = cutoff(taus[0], precision), cutoff(taus[1], precision)
+    blocked = blocked_pairs(features, excluded)
+    keys = _keys(0, "candidate", features.problem_ids)
+
+    def kernel(rows: RowArray) -> _Samples:
+        query_keys = _keys(seed, "query", [features.problem_ids[row] for row in rows])
+        return _sample_block(features.arrays, blocked, rows, query_keys, keys, *cuts, k)
+
+    rows = by_topic_set(features, features.rows_of(query_ids))
+    parts = []
+    for members, samples in over_blocks(rows, kernel, workers=workers, progress=progress):
+        _refuse_short(features, members, samples.found, k)
+        parts.append(_frame(features, members, samples, precision))
+    if not parts:
+        return CANDIDATE_POOLS.empty()
+    constants = {"tau_topic": taus[0], "tau_summary": taus[1], "seed": seed}
+    pools = pl.concat(parts).with_columns(pl.lit(value).alias(n) for n, value in constants.items())
+    order = pl.col("category").replace_strict(list(CATEGORIES), list(range(3)))
+    return CANDIDATE_POOLS.conform(pools.sort("query_id", order, "candidate_id"))
+
+
+def _keys(seed: int, purpose: str, names: Sequence[str]) -> Keys:
+    return np.array([keyed_number(seed, purpose, name) for name in names], dtype=np.uint64)
+
+
+def _refuse_short(features: Features, rows: RowArray, found: NDArray[np.int64], k: int) -> None:
+    short = np.flatnonzero(found.min(axis=1) < k)
+    if short.size == 0:
+        return
+    counts = ", ".join(
+        f"{count} {name}" for name, count in zip(CATEGORIES, found[short[0]], strict=True)
+    )
+    raise InputError(
+        f"query {features.problem_ids[rows[short[0]]]} has too few candidates for K = {k} "
+        f"({counts})",
+        "choose queries that are eligible at these thresholds, or a smaller K",
+    )
+
+
+def _frame(
+    features: Features, rows: RowArray, samples: _Samples, precision: Precision
+) -> pl.DataFrame:
+    k = samples.rows.shape[2]
+    ids = np.array(features.problem_ids, dtype=object)
+    return pl.DataFrame(
+        {
+            "query_id": pl.Series(np.repeat(ids[rows], 3 * k).tolist(), dtype=pl.String),
+            "candidate_id": pl.Series(ids[samples.rows.ravel()].tolist(), dtype=pl.String),
+            "category": np.tile(np.repeat(np.array(CATEGORIES), k), len(rows)).tolist(),
+            "topic_similarity": as_stored(samples.topic.ravel(), precision),
+            "summary_similarity": as_stored(samples.summary.ravel(), precision),
+        }
+    )
