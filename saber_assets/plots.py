@@ -43,6 +43,22 @@ def weighted_histogram(
     return _png(figure)
 
 
+def lines(
+    series: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+) -> bytes:
+    """Return one line for each named pair of x and y values."""
+    figure = _figure(title)
+    axes = figure.axes[0]
+    for name, (xs, ys) in series.items():
+        axes.plot(xs, ys, marker=".", label=name)
+    axes.legend(frameon=False, fontsize=8)
+    _finish(figure, xlabel, ylabel, None)
+    return _png(figure)
+
+
 def bars(names: Sequence[str], values: Sequence[float], title: str, label: str) -> bytes:
     """Return horizontal bars, the first name on top."""
     figure = _figure(title, height=max(2.2, 0.32 * len(names) + 1))

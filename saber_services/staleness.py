@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import dagster as dg
 from dagster import AssetKey
-from saber_assets.definitions import source_versions
-from saber_assets.evaluation.assets import PARTITIONS_KEY
 from saber_assets.retrieval.registry import Entry
 
+from saber_assets.definitions import source_versions
+from saber_assets.evaluation.assets import PARTITIONS_KEY
 from saber_assets.materialize import VALUES_KEY
 from saber_resources.settings import Settings
 from saber_resources.warehouse import table_path

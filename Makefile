@@ -1,0 +1,46 @@
+# Two commands do everything: `make run` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKDIR ?= saber_work
+
+.PHONY: run test test-models lint bench clean
+
+run: $(VENV)/.base  ## set up and build the benchmark of the sample; prints the leaderboard
+	$(BIN)/saber build --workdir $(WORKDIR)
+
+test: $(VENV)/.dev  ## set up and run all tests
+	$(BIN)/python -m pytest
+
+test-models: $(VENV)/.models  ## the tests that need torch and packaged weights
+	$(BIN)/python -m pytest -m models
+
+lint: $(VENV)/.dev  ## style, types, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev  ## speed and memory beside baselines
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) $(WORKDIR)
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SABER needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/.base
+
+# torch first and alone: of an exact version a CPU build that is at hand is taken
+$(VENV)/.models: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,models]'
+	touch $@

@@ -1,0 +1,215 @@
+"""Assets of the candidates stage: thresholds, queries and their pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from saber_assets.candidates.categories import count_categories
+from saber_assets.candidates.features import Features, build_features
+from saber_assets.candidates.sampling import sample_pools
+from saber_assets.candidates.selection import Selection, eligible_queries, select_queries
+from saber_assets.candidates.tables import (
+    BENCHMARK_QUERIES,
+    CANDIDATE_POOLS,
+    RELEVANCE_THRESHOLDS,
+)
+from saber_assets.candidates.thresholds import ThresholdSearch, search_thresholds
+from saber_assets.errors import InputError
+from saber_assets.materialize import declare, hand_over
+from saber_assets.plots import bars, histogram, lines, shown, weighted_histogram
+from saber_resources.progress import progress
+from saber_resources.settings import Settings
+
+PLOT_BINS = 50
+FINAL = "final"
+
+
+def annotated(topic_sets: pl.DataFrame, summaries: pl.DataFrame) -> pl.DataFrame:
+    """Return the problems that have both a topic set and a summary, by problem_id."""
+    return topic_sets.join(summaries.select("problem_id", "core_idea"), on="problem_id").sort(
+        "problem_id"
+    )
+
+
+def features_of(problems: pl.DataFrame, tree: pl.DataFrame, settings: Settings) -> Features:
+    """Return the packed features of `annotated` problems."""
+    return build_features(
+        problems["problem_id"].to_list(),
+        problems["node_ids"].to_list(),
+        problems["core_idea"].to_list(),
+        tree,
+        empty_jaccard=settings.profile.thresholds.empty_jaccard,
+    )
+
+
+def final_taus(thresholds: pl.DataFrame) -> tuple[float, float]:
+    """Return tau_topic and tau_summary of RELEVANCE_THRESHOLDS."""
+    row = thresholds.filter(pl.col("domain") == FINAL)
+    return float(row["tau_topic"][0]), float(row["tau_summary"][0])
+
+
+def assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """Return the assets of this stage, configured."""
+    thresholds = settings.profile.thresholds
+    selection = settings.profile.selection
+    threshold_values = {"thresholds": thresholds.model_dump()}
+    selection_values = {**threshold_values, "selection": selection.model_dump()}
+    pool_values = {**threshold_values, "selection": {"seed": selection.seed}}
+
+    @dg.multi_asset(
+        name="search_thresholds",
+        outs=declare(
+            [RELEVANCE_THRESHOLDS],
+            group="candidates",
+            version=1,
+            values=threshold_values,
+            kinds=("numba",),
+        ),
+    )
+    def relevance_thresholds(
+        topic_sets: pl.DataFrame, solution_summaries: pl.DataFrame, ontology_tree: pl.DataFrame
+    ) -> Iterator[dg.Output[pl.DataFrame]]:
+        problems = annotated(topic_sets, solution_summaries)
+        features = features_of(problems, ontology_tree, settings)
+        with progress("searching thresholds", 3 * problems.height) as advance:
+            found = search_thresholds(
+                features,
+                problems["domains"].to_list(),
+                k=thresholds.k,
+                min_queries=thresholds.min_queries,
+                precision=thresholds.precision,
+                progress=advance,
+            )
+        yield from hand_over(
+            {RELEVANCE_THRESHOLDS: found.thresholds},
+            threshold_values,
+            {RELEVANCE_THRESHOLDS.name: _threshold_metadata(found)},
+        )
+
+    @dg.multi_asset(
+        name="select_queries",
+        outs=declare(
+            [BENCHMARK_QUERIES],
+            group="candidates",
+            version=1,
+            values=selection_values,
+            kinds=("numba",),
+        ),
+    )
+    def benchmark_queries(
+        topic_sets: pl.DataFrame,
+        solution_summaries: pl.DataFrame,
+        ontology_tree: pl.DataFrame,
+        relevance_thresholds: pl.DataFrame,
+    ) -> Iterator[dg.Output[pl.DataFrame]]:
+        problems = annotated(topic_sets, solution_summaries)
+        features = features_of(problems, ontology_tree, settings)
+        domains = problems["domains"].to_list()
+        with progress("counting candidates", problems.height) as advance:
+            counts = count_categories(
+                features,
+                *final_taus(relevance_thresholds),
+                precision=thresholds.precision,
+                progress=advance,
+            )
+        eligible = eligible_queries(features, domains, counts, thresholds.k)
+        chosen = select_queries(eligible, selection.queries, selection.seed, selection.quota)
+        if chosen.queries.is_empty():
+            raise InputError(
+                f"no problem has {thresholds.k} candidates in each category",
+                "set a smaller thresholds.k, or build from more problems",
+            )
+        yield from hand_over(
+            {BENCHMARK_QUERIES: chosen.queries},
+            selection_values,
+            {BENCHMARK_QUERIES.name: _selection_metadata(chosen, eligible)},
+        )
+
+    @dg.multi_asset(
+        name="sample_pools",
+        outs=declare(
+            [CANDIDATE_POOLS], group="candidates", version=1, values=pool_values, kinds=("numba",)
+        ),
+    )
+    def candidate_pools(
+        topic_sets: pl.DataFrame,
+        solution_summaries: pl.DataFrame,
+        ontology_tree: pl.DataFrame,
+        relevance_thresholds: pl.DataFrame,
+        benchmark_queries: pl.DataFrame,
+    ) -> Iterator[dg.Output[pl.DataFrame]]:
+        problems = annotated(topic_sets, solution_summaries)
+        features = features_of(problems, ontology_tree, settings)
+        with progress("sampling pools", benchmark_queries.height) as advance:
+            pools = sample_pools(
+                features,
+                benchmark_queries["query_id"].to_list(),
+                thresholds.k,
+                final_taus(relevance_thresholds),
+                selection.seed,
+                precision=thresholds.precision,
+                progress=advance,
+            )
+        yield from hand_over(
+            {CANDIDATE_POOLS: pools},
+            pool_values,
+            {
+                CANDIDATE_POOLS.name: {
+                    name: shown(histogram(pools[name], f"Pools: {name}", name))
+                    for name in ("topic_similarity", "summary_similarity")
+                }
+            },
+        )
+
+    return [relevance_thresholds, benchmark_queries, candidate_pools]
+
+
+def _threshold_metadata(found: ThresholdSearch) -> dict[str, Any]:
+    taus = dict(zip(("tau_topic", "tau_summary"), final_taus(found.thresholds), strict=True))
+    metadata: dict[str, Any] = {"notes": "; ".join(found.notes) or "none", **taus}
+    pairs = found.histograms.frame(PLOT_BINS).group_by("similarity", "lower").agg(
+        pl.col("pairs").sum()
+    )
+    for name in ("topic", "summary"):
+        counted = pairs.filter(pl.col("similarity") == name).sort("lower")
+        metadata[f"{name} similarity"] = shown(
+            weighted_histogram(
+                [*counted["lower"], 1.0],
+                counted["pairs"],
+                f"Pairs by {name} similarity, all domains",
+                f"{name} similarity",
+                {f"tau_{name}": taus[f"tau_{name}"]},
+            )
+        )
+    series = {
+        str(domain): (part["quantile"].to_list(), part["eligible"].to_list())
+        for (domain,), part in found.search.group_by("domain", maintain_order=True)
+    }
+    metadata["search"] = shown(
+        lines(series, "Eligible queries at each common quantile", "quantile", "eligible queries")
+    )
+    return metadata
+
+
+def _selection_metadata(chosen: Selection, eligible: pl.DataFrame) -> dict[str, Any]:
+    domains = chosen.queries["domains"].explode().value_counts(sort=True)
+    scarce = [
+        f"{row['stratum']}: wanted {row['wanted']}, selected {row['selected']}"
+        for row in chosen.scarcity.iter_rows(named=True)
+    ]
+    return {
+        "eligible": eligible.height,
+        "scarce": "; ".join(scarce) or "nothing",
+        "domains": shown(
+            bars(
+                domains["domains"].to_list(),
+                domains["count"].to_list(),
+                "Queries by domain (a query may count in several)",
+                "queries",
+            )
+        ),
+    }

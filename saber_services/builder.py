@@ -1,0 +1,177 @@
+"""Runs what is missing or stale, in order, and records every run in the workdir's instance."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+from saber_assets.retrieval.registry import Entry, registry
+
+from saber_assets.definitions import build_definitions
+from saber_assets.retrieval.assets import RETRIEVERS
+from saber_assets.sources import source_events
+from saber_resources.settings import Settings
+from saber_resources.warehouse import refresh_catalog, table_files
+from saber_services.instance import close_dead_runs, open_instance
+from saber_services.lock import hold
+from saber_services.staleness import Survey, survey
+
+RUN_TAG = "saber/run"
+BUILD_TAG = "saber/build"
+RUN_CONFIG = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+Announce = Callable[[str], None]
+
+
+class CheckError(Exception):
+    """An asset check failed: what was made breaks a promise."""
+
+
+@dataclass
+class Outcome:
+    """What a build did."""
+
+    made: list[str] = field(default_factory=list)
+    fresh: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Retrievers that could not run, with the reason."""
+    failed_checks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Board:
+    """An opened workdir: its graph, its instance and its retrievers."""
+
+    settings: Settings
+    definitions: dg.Definitions
+    instance: dg.DagsterInstance
+    entries: Mapping[str, Entry]
+
+    @property
+    def graph(self) -> Any:
+        """The asset graph."""
+        return self.definitions.resolve_asset_graph()
+
+    def survey(self) -> Survey:
+        """Return the state of every asset."""
+        return survey(self.graph, self.instance, self.settings, self.entries)
+
+
+@contextmanager
+def open_board(settings: Settings) -> Iterator[Board]:
+    """Open a workdir for reading states or building."""
+    with open_instance(settings.workdir) as instance:
+        entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
+        yield Board(settings, build_definitions(settings), instance, entries)
+
+
+def build(settings: Settings, announce: Announce = lambda line: None) -> Outcome:
+    """Make everything that is missing or stale.
+
+    Args:
+        settings: the workdir and its profile.
+        announce: is told, line by line, what is about to be made and why.
+
+    Raises:
+        InputError, SetupError: for a person's mistakes.
+        CheckError: when something that was made fails one of its checks.
+    """
+    outcome = Outcome()
+    with hold(settings.workdir.root), open_board(settings) as board:
+        close_dead_runs(board.instance, RUN_TAG)
+        for event in source_events(settings, board.instance):
+            board.instance.report_runless_asset_event(event)
+        tags = {RUN_TAG: "build", BUILD_TAG: uuid.uuid4().hex[:12]}
+        for step in _steps(board.graph):
+            _run_step(board, step, tags, outcome, announce)
+        if outcome.made or not settings.workdir.catalog.is_file():
+            refresh_catalog(settings.workdir.catalog, settings.workdir.tables)
+    return outcome
+
+
+def _steps(graph: Any) -> list[list[str]]:
+    """Return the asset names by step, in the order in which the data flows."""
+    steps: dict[Any, list[str]] = {}
+    for key in graph.toposorted_asset_keys:
+        node = graph.get(key)
+        if node.is_materializable:
+            together = frozenset(node.execution_set_asset_keys) or frozenset([key])
+            steps.setdefault(together, []).append(key.to_user_string())
+    return list(steps.values())
+
+
+def _run_step(
+    board: Board, step: list[str], tags: Mapping[str, str], outcome: Outcome, announce: Announce
+) -> None:
+    found = board.survey()
+    states = [state for name in step for state in found.of(name)]
+    if not any(state.status != "fresh" for state in states):
+        outcome.fresh.extend(step)
+        return
+    if states[0].partition is None:
+        reasons = sorted({reason for state in states for reason in state.reasons})
+        announce(f"making {', '.join(step)} ({'; '.join(reasons)})")
+        _execute(board, step, None, tags, outcome)
+        outcome.made.extend(step)
+        return
+    due = dict.fromkeys(str(state.partition) for state in states if state.status != "fresh")
+    for name in due:
+        _run_retriever(board, step, name, tags, outcome, announce)
+
+
+def _run_retriever(
+    board: Board,
+    step: list[str],
+    name: str,
+    tags: Mapping[str, str],
+    outcome: Outcome,
+    announce: Announce,
+) -> None:
+    lacking = board.entries[name].missing()
+    if lacking is not None:
+        outcome.skipped[name] = lacking
+        return
+    announce(f"scoring with {name}")
+    board.instance.add_dynamic_partitions(str(RETRIEVERS.name), [name])
+    _execute(board, step, name, tags, outcome)
+    outcome.made.append(f"{step[0]}[{name}]")
+
+
+def _execute(
+    board: Board,
+    step: list[str],
+    partition: str | None,
+    tags: Mapping[str, str],
+    outcome: Outcome,
+) -> None:
+    job = board.definitions.resolve_implicit_global_asset_job_def()
+    result = job.execute_in_process(
+        instance=board.instance,
+        asset_selection=[dg.AssetKey(name) for name in step],
+        partition_key=partition,
+        run_config=RUN_CONFIG,
+        tags=dict(tags),
+    )
+    failed = [
+        f"{check.asset_key.to_user_string()}: {check.check_name} "
+        f"({', '.join(f'{key} {value.value}' for key, value in check.metadata.items())})"
+        for check in result.get_asset_check_evaluations()
+        if not check.passed
+    ]
+    outcome.failed_checks.extend(failed)
+    errors = [
+        check
+        for check in result.get_asset_check_evaluations()
+        if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR
+    ]
+    if errors:
+        raise CheckError("; ".join(failed))
+
+
+def is_built(settings: Settings) -> bool:
+    """Tell whether the workdir has a leaderboard."""
+    return bool(table_files(settings.workdir.tables, "leaderboard"))

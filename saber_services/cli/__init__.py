@@ -1,0 +1,1 @@
+"""The `saber` command: one module a verb."""

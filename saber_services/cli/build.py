@@ -1,0 +1,146 @@
+"""`saber build`: make everything that is missing or stale."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from saber_resources.progress import use_display
+from saber_resources.settings import Settings, save_settings
+from saber_resources.warehouse import read_table, table_files
+from saber_services.boards import print_board
+from saber_services.builder import Outcome, build
+from saber_services.cli.options import (
+    error_console,
+    json_option,
+    read_overrides,
+    workdir_option,
+)
+from saber_services.display import terminal_bar
+from saber_services.report.page import write_report
+
+
+@click.command(
+    "build",
+    epilog="""\b
+Examples:
+  saber build
+  saber build --corpus problems.jsonl --workdir out --profile default
+  saber build --workdir out --set tournament.rounds=10 --set thresholds.k=20
+""",
+)
+@workdir_option
+@click.option(
+    "--corpus",
+    "corpus",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="JSONL, CSV or Parquet with columns id, problem, solution, optional source; repeatable.",
+)
+@click.option("--ontology", type=click.Path(path_type=Path), help="A topic DAG: CSV or tree JSON.")
+@click.option("--profile", help="sample, default, paper, or the path of a TOML file.")
+@click.option(
+    "--bad-rows",
+    type=click.Choice(["refuse", "set-aside"]),
+    help="Refuse a corpus with empty or unusable rows, or list such rows in dropped_problems.",
+)
+@click.option(
+    "--annotator", type=click.Choice(["lexical", "llm"]), help="Who annotates and judges."
+)
+@click.option("--set", "pairs", multiple=True, metavar="SECTION.KEY=VALUE", help="Any value of it.")
+@json_option
+def command(
+    workdir: Path,
+    corpus: tuple[Path, ...],
+    ontology: Path | None,
+    profile: str | None,
+    bad_rows: str | None,
+    annotator: str | None,
+    pairs: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Make everything that is missing or stale in a workdir, and print the leaderboard.
+
+    What you set is kept in WORKDIR/saber.toml, so that the next `saber build --workdir WORKDIR`
+    and the user interface use the same values.
+    """
+    overrides = read_overrides(pairs)
+    section = overrides.setdefault("corpus", {})
+    if corpus:
+        section["files"] = [str(path.expanduser().resolve()) for path in corpus]
+    if bad_rows:
+        section["bad_rows"] = bad_rows.replace("-", "_")
+    if ontology:
+        overrides.setdefault("ontology", {})["file"] = str(ontology.expanduser().resolve())
+    if annotator:
+        overrides.setdefault("annotation", {})["annotator"] = annotator
+        overrides.setdefault("judging", {})["annotator"] = annotator
+    settings = save_settings(workdir, profile or _first_profile(workdir, corpus), overrides)
+    run_build(settings, as_json)
+
+
+def _first_profile(workdir: Path, corpus: tuple[Path, ...]) -> str | None:
+    """A new workdir with a corpus of one's own starts from `default`, not from `sample`."""
+    is_new = not (workdir.expanduser() / "saber.toml").is_file()
+    return "default" if is_new and corpus else None
+
+
+def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -> None:
+    """Build, write the report, and print what a person wants to see next."""
+    console = error_console()
+    started = time.monotonic()
+    with use_display(partial(terminal_bar, console)):
+        outcome = build(settings, lambda line: console.print(f"• {escape(line)}"))
+    workdir = settings.workdir
+    if outcome.made or not workdir.report.is_file():
+        write_report(workdir.tables, workdir.report, workdir.root.name)
+    seconds = time.monotonic() - started
+    if as_json:
+        click.echo(json.dumps(_as_json(settings, outcome, seconds), indent=2))
+        return
+    print_board(read_table(workdir.tables, "leaderboard"), highlight=highlight)
+    _tell_rest(settings, outcome, seconds)
+
+
+def _as_json(settings: Settings, outcome: Outcome, seconds: float) -> Mapping[str, Any]:
+    return {
+        "workdir": str(settings.workdir.root),
+        "made": outcome.made,
+        "fresh": outcome.fresh,
+        "skipped_retrievers": outcome.skipped,
+        "seconds": round(seconds, 2),
+        "leaderboard": read_table(settings.workdir.tables, "leaderboard").to_dicts(),
+    }
+
+
+def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
+    console = error_console()
+    workdir = settings.workdir
+    for name, reason in outcome.skipped.items():
+        console.print(f"[yellow]not run: {name}[/yellow]: {escape(reason)}")
+    for line in _annotators(settings):
+        console.print(escape(line))
+    made = f"{len(outcome.made)} made" if outcome.made else "nothing to do, everything is fresh"
+    console.print(f"{made} in {seconds:.1f} s", style="dim")
+    console.print(f"tables   {workdir.tables}", soft_wrap=True)
+    console.print(
+        f"catalog  {workdir.catalog}  (saber query 'SELECT * FROM leaderboard')", soft_wrap=True
+    )
+    console.print(f"report   {workdir.report}", soft_wrap=True)
+    console.print(f"user interface: saber ui --workdir {workdir.root}", soft_wrap=True)
+
+
+def _annotators(settings: Settings) -> list[str]:
+    tables = settings.workdir.tables
+    if not table_files(tables, "pairwise_judgments"):
+        return []
+    judges = read_table(tables, "pairwise_judgments")["judge"].unique().sort().to_list()
+    topics = read_table(tables, "topic_sets")["annotator"].unique().sort().to_list()
+    return [f"annotated by {', '.join(topics)}; judged by {', '.join(judges)}"]

@@ -1,0 +1,41 @@
+"""`saber ui`: the Dagster user interface on a workdir."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from saber_resources.settings import load_settings
+from saber_services.cli.options import workdir_option
+from saber_services.instance import prepare_environment
+
+LOOPBACK = "127.0.0.1"
+
+
+@click.command("ui")
+@workdir_option
+@click.option("--port", default=3000, show_default=True, help="Port on this machine only.")
+def command(workdir: Path, port: int) -> None:
+    """Open the Dagster user interface (webserver and daemon) on a workdir, until Ctrl-C."""
+    settings = load_settings(workdir)
+    variables = prepare_environment(settings.workdir)
+    click.echo(f"http://{LOOPBACK}:{port}", err=True)
+    os.execve(
+        sys.executable,
+        [
+            sys.executable,
+            "-m",
+            "dagster",
+            "dev",
+            "--host",
+            LOOPBACK,
+            "--port",
+            str(port),
+            "-m",
+            "saber_assets.definitions",
+        ],
+        {**os.environ, **variables},
+    )
