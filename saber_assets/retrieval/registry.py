@@ -1,0 +1,60 @@
+"""The registry: every retriever that can be on the board, built in or a person's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from saber_assets.errors import InputError
+from saber_assets.retrieval.builtin import BUILTIN
+from saber_assets.retrieval.entry import Entry, version_of
+from saber_assets.retrieval.own import load_own
+from saber_assets.retrieval.own_list import Own, read_own
+
+__all__ = ["BUILTIN", "Entry", "registry"]
+
+
+def registry(names: Sequence[str], own_path: Path) -> dict[str, Entry]:
+    """Return the entries in force, by name.
+
+    Args:
+        names: the built-in retrievers that are wanted; names of own ones are welcome, too.
+        own_path: the list of own retrievers; all of them are in force.
+
+    Returns:
+        Built-in entries in the order of `BUILTIN`, then own ones in the order of their list. An
+        own one that can't be loaded is there as well; its `missing()` says what is wrong.
+
+    Raises:
+        InputError: for a name that neither has, or a malformed list.
+    """
+    own = read_own(own_path)
+    known = [*BUILTIN, *(item.name for item in own)]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(
+            f"there is no retriever '{unknown[0]}'", f"the known ones are: {', '.join(known)}"
+        )
+    entries = {name: entry for name, entry in BUILTIN.items() if name in names}
+    return entries | {item.name: _own_entry(item) for item in own}
+
+
+def _own_entry(item: Own) -> Entry:
+    try:
+        return load_own(item.reference, item.name)
+    except InputError as error:
+        fault = f"Retriever {item.name}: {error}."
+        return Entry(
+            name=item.name,
+            family="own",
+            type_code="",
+            description=f"Own retriever {item.reference}, which can't be loaded.",
+            version=version_of({"fault": str(error)}),
+            factory=_unmade,
+            fault=fault,
+        )
+
+
+def _unmade() -> NoReturn:
+    raise AssertionError("an entry with a fault is never made")

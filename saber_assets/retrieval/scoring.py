@@ -1,0 +1,238 @@
+"""Scores of a retriever over all pools, and the queries on which it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from saber_assets.retrieval.own import reason_of
+from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.sanity import RatingsRetriever
+from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
+from saber_assets.retrieval.texts import document_text, query_text
+
+
+class _UnusableScoresError(Exception):
+    """A retriever's answer can't be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Pools:
+    """Pools in the order of query and candidate id.
+
+    Attributes:
+        members: frame of `query_id` and `candidate_id`.
+        queries: the query ids, sorted.
+        starts: query q has the members from `starts[q]` to `starts[q + 1]`.
+    """
+
+    members: pl.DataFrame
+    queries: list[str]
+    starts: list[int]
+
+
+def score_pools(
+    entry_name: str,
+    version: str,
+    retriever: Retriever,
+    pools: pl.DataFrame,
+    corpus: pl.DataFrame,
+    settings: Sequence[str] = SETTINGS,
+    ratings: pl.DataFrame | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Score every pool in every setting.
+
+    A retriever sees texts only, documents in the order of their ids. Where it has a method
+    `prepare`, that gets all distinct documents of a setting first. An exception, a wrong number
+    of scores, or a score that isn't a finite number costs that query in that setting: it becomes
+    a row of the failures, and the others go on.
+
+    Args:
+        entry_name: the retriever's name in the registry.
+        version: hash of what decides its scores.
+        retriever: what scores.
+        pools: columns `query_id` and `candidate_id` of CANDIDATE_POOLS.
+        corpus: DEDUPED_CORPUS, holding all queries and candidates.
+        settings: of `SETTINGS`.
+        ratings: RELEVANCE_RATINGS; read for the row `ratings` only.
+        progress: called with the number of newly finished queries.
+
+    Returns:
+        Frames that obey RETRIEVER_SCORES and RETRIEVER_FAILURES, ordered by setting (in the
+        order given), query and candidate.
+
+    Raises:
+        ValueError: for an unknown or repeated setting, a repeated candidate, an id that the
+            corpus lacks, or the row `ratings` without ratings.
+    """
+    if len(set(settings)) < len(settings):
+        raise ValueError(f"repeated settings: {list(settings)}")
+    ordered = _ordered(pools)
+    texts = _texts_of(ordered, corpus)
+    scorer = _scorer(retriever, ordered, ratings)
+    scored, failures = [RETRIEVER_SCORES.empty()], [RETRIEVER_FAILURES.empty()]
+    for setting in settings:
+        scores, reasons = _score_setting(scorer, retriever, ordered, texts, setting, progress)
+        scored.append(_score_frame(ordered, scores, entry_name, version, setting))
+        failures.append(_failure_frame(reasons, entry_name, setting))
+    return (
+        RETRIEVER_SCORES.conform(pl.concat(scored)),
+        RETRIEVER_FAILURES.conform(pl.concat(failures)),
+    )
+
+
+Score = Callable[[int, str, list[str]], object]
+"""From the number of a query, its text and its documents to whatever the retriever returns."""
+
+
+def _scorer(retriever: Retriever, pools: _Pools, ratings: pl.DataFrame | None) -> Score:
+    if not isinstance(retriever, RatingsRetriever):
+        return lambda number, query, documents: retriever.score(query, documents)
+    if ratings is None:
+        raise ValueError("the row `ratings` needs the ratings")
+    values = _rating_values(pools, ratings)
+
+    def score(number: int, query: str, documents: list[str]) -> object:
+        own = values[pools.starts[number] : pools.starts[number + 1]]
+        if np.isnan(own).all():
+            raise _UnusableScoresError("The query has no ratings.")
+        return retriever.score_ratings(own)
+
+    return score
+
+
+def _rating_values(pools: _Pools, ratings: pl.DataFrame) -> NDArray[np.float64]:
+    """Return the rating of each pool member, NaN where it has none."""
+    wanted = ratings.select("query_id", "candidate_id", pl.col("rating").cast(pl.Float64))
+    joined = pools.members.join(
+        wanted, on=["query_id", "candidate_id"], how="left", maintain_order="left"
+    )
+    return joined["rating"].fill_null(float("nan")).to_numpy()
+
+
+def _ordered(pools: pl.DataFrame) -> _Pools:
+    members = pools.select("query_id", "candidate_id").sort("query_id", "candidate_id")
+    repeated = members.filter(members.is_duplicated())
+    if repeated.height:
+        raise ValueError(f"pools repeat (query, candidate) {repeated.row(0)}")
+    lengths = members.group_by("query_id", maintain_order=True).len()
+    starts = [0, *lengths["len"].cum_sum().to_list()]
+    return _Pools(members, lengths["query_id"].to_list(), starts)
+
+
+def _texts_of(pools: _Pools, corpus: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return statement and solution of every query and candidate, by id."""
+    wanted = pl.concat([pools.members["query_id"], pools.members["candidate_id"]]).unique()
+    rows = corpus.filter(pl.col("problem_id").is_in(wanted.implode()))
+    texts = {
+        key: (problem, solution)
+        for key, problem, solution in rows.select("problem_id", "problem", "solution").iter_rows()
+    }
+    absent = sorted(set(wanted.to_list()) - texts.keys())
+    if absent:
+        raise ValueError(f"the corpus lacks {len(absent)} problems of the pools: {absent[:5]}")
+    return texts
+
+
+def _score_setting(
+    score: Score,
+    retriever: Retriever,
+    pools: _Pools,
+    texts: dict[str, tuple[str, str]],
+    setting: str,
+    progress: Callable[[int], None] | None,
+) -> tuple[NDArray[np.float64], dict[str, str]]:
+    """Return a score for each pool member, NaN where the query failed, and the reasons."""
+    candidates = pools.members["candidate_id"].to_list()
+    shown = {key: document_text(*texts[key], setting) for key in dict.fromkeys(candidates)}
+    scores = np.full(len(candidates), np.nan)
+    fault = _prepare(retriever, list(dict.fromkeys(shown.values())))
+    reasons: dict[str, str] = {}
+    for number, query_id in enumerate(pools.queries):
+        first, last = pools.starts[number], pools.starts[number + 1]
+        documents = [shown[key] for key in candidates[first:last]]
+        try:
+            if fault:
+                raise _UnusableScoresError(fault)
+            answer = score(number, query_text(*texts[query_id], setting), documents)
+            scores[first:last] = _checked(answer, last - first)
+        except _UnusableScoresError as error:
+            reasons[query_id] = str(error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (a person's code may raise anything)
+            reasons[query_id] = f"score failed, {reason_of(error)}"
+        if progress is not None:
+            progress(1)
+    return scores, reasons
+
+
+def _prepare(retriever: Retriever, documents: list[str]) -> str:
+    """Call the optional method `prepare`; return what went wrong, or an empty text."""
+    prepare = getattr(retriever, "prepare", None)
+    if not callable(prepare):
+        return ""
+    try:
+        prepare(documents)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a person's code may raise anything)
+        return f"prepare failed, {reason_of(error)}"
+    return ""
+
+
+def _checked(answer: object, documents: int) -> NDArray[np.float64]:
+    """Return an answer as float64 numbers.
+
+    Raises:
+        _UnusableScoresError: when it isn't one finite number a document.
+    """
+    if answer is None:
+        raise _UnusableScoresError("score returned None instead of numbers.")
+    try:
+        values = np.asarray(answer)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise _UnusableScoresError(f"score returned no numbers, {reason_of(error)}") from error
+    if values.dtype.kind not in "fiub" and values.size:
+        kind = type(answer).__name__
+        raise _UnusableScoresError(f"score returned a {kind} that holds no plain numbers.")
+    if values.shape != (documents,):
+        shown = f"{len(values)} scores" if values.ndim == 1 else f"an array of shape {values.shape}"
+        raise _UnusableScoresError(f"score returned {shown} for {documents} documents.")
+    numbers = values.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise _UnusableScoresError(
+            f"score returned {bad.size} values that aren't finite, first {numbers[bad[0]]} "
+            f"for document number {bad[0] + 1}."
+        )
+    return numbers
+
+
+def _score_frame(
+    pools: _Pools, scores: NDArray[np.float64], name: str, version: str, setting: str
+) -> pl.DataFrame:
+    return (
+        pools.members.with_columns(
+            pl.Series("score", scores),
+            retriever=pl.lit(name),
+            version=pl.lit(version),
+            setting=pl.lit(setting),
+        )
+        .filter(pl.col("score").is_not_nan())
+        .select(list(RETRIEVER_SCORES.columns))
+    )
+
+
+def _failure_frame(reasons: dict[str, str], name: str, setting: str) -> pl.DataFrame:
+    count = len(reasons)
+    return pl.DataFrame(
+        {
+            "retriever": [name] * count,
+            "setting": [setting] * count,
+            "query_id": list(reasons),
+            "reason": list(reasons.values()),
+        },
+        schema=RETRIEVER_FAILURES.schema,
+    )
