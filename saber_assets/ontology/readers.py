@@ -292,7 +292,8 @@ def readable_label(title: str, vocabulary: Vocabulary | None = None) -> str:
     Args:
         title: a title; one that has spaces or underscores already only loses the underscores.
         vocabulary: the words of its companions; a joiner is cut off a word only if the word is
-            not whole and what is left of it is a word. By default the words of the title alone.
+            not whole, and what is left of it is a word or ("and", "of", "the") long enough to be
+            one. By default the words of the title alone.
 
     Returns:
         The label.
@@ -304,9 +305,10 @@ def readable_label(title: str, vocabulary: Vocabulary | None = None) -> str:
     known = Vocabulary.of([title]) if vocabulary is None else vocabulary
     for index, part in enumerate(parts):
         last = index == len(parts) - 1
-        glued = None if last or part in known.whole else _GLUED.fullmatch(part)
+        ends = last or not parts[index + 1][0].isalnum()
+        glued = None if ends or part in known.whole else _GLUED.fullmatch(part)
         pieces = [part]
-        if glued and glued[1] in known.seen:
+        if glued and (glued[1] in known.seen or _is_sure(glued)):
             joiner = re.sub(r"(and|of|in)the", r"\1 the", glued[2])
             pieces = [glued[1], joiner]
         if words and (not part[0].isalnum() or not words[-1][-1].isalnum()):
@@ -315,3 +317,8 @@ def readable_label(title: str, vocabulary: Vocabulary | None = None) -> str:
         else:
             words.extend(pieces)
     return " ".join(words)
+
+
+def _is_sure(glued: re.Match[str]) -> bool:
+    """Tell whether a joiner is cut off though what is left of the word is not known."""
+    return len(glued[1]) >= 4 and glued[2].startswith(("and", "of", "the"))
