@@ -10,10 +10,7 @@ import polars as pl
 
 from saber_assets.annotation.annotator import Annotator
 from saber_assets.annotation.lexical import REVISION, LexicalAnnotator
-from saber_assets.annotation.llm import LlmAnnotator
 from saber_assets.materialize import Values
-from saber_resources.llm_gateway import open_gateway
-from saber_resources.prompts import load_prompt
 from saber_resources.settings import Settings
 
 Kind = Literal["lexical", "llm"]
@@ -24,6 +21,8 @@ def annotator_values(settings: Settings, kind: Kind, step: Step) -> Values:
     """Return what identifies an annotator at one step: stale is whatever was made by another."""
     if kind == "lexical":
         return {"annotator": {"kind": "lexical", "revision": REVISION}}
+    from saber_resources.prompts import load_prompt
+
     return {
         "annotator": {"kind": "llm", "model": settings.profile.llm.model},
         "prompts": {step: load_prompt(step).fingerprint},
@@ -45,6 +44,11 @@ def open_annotator(settings: Settings, kind: Kind, tree: pl.DataFrame) -> Iterat
     if kind == "lexical":
         yield LexicalAnnotator(tree)
         return
+    # only here: the client library takes a second to import
+    from saber_assets.annotation.llm import LlmAnnotator
+    from saber_resources.llm_gateway import open_gateway
+    from saber_resources.prompts import load_prompt
+
     with open_gateway(settings.profile.llm, settings.workdir.responses) as gateway:
         yield LlmAnnotator(
             gateway,

@@ -85,7 +85,7 @@ def column_schema(table: Table) -> dg.TableSchema:
 
 
 def hand_over(
-    frames: Mapping[Table, pl.DataFrame] | Sequence[tuple[Table, pl.DataFrame]],
+    frames: Sequence[tuple[Table, pl.DataFrame]],
     values: Values,
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[dg.Output[pl.DataFrame]]:
@@ -96,8 +96,7 @@ def hand_over(
         values: as given to `declare`; kept, so that `saber status` can name what changed.
         metadata: more to show in the user interface, by table name.
     """
-    pairs = list(frames.items()) if isinstance(frames, Mapping) else list(frames)
-    for table, frame in pairs:
+    for table, frame in frames:
         sound = table.conform(frame)
         yield dg.Output(
             sound,

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
-from saber_assets.retrieval.registry import Entry, registry
 
 from saber_assets.definitions import build_definitions
 from saber_assets.retrieval.assets import RETRIEVERS
+from saber_assets.retrieval.entry import Entry
+from saber_assets.retrieval.registry import registry
 from saber_assets.sources import source_events
+from saber_resources.errors import SetupError
 from saber_resources.settings import Settings
 from saber_resources.warehouse import refresh_catalog, table_files
 from saber_services.instance import close_dead_runs, open_instance
@@ -170,6 +172,18 @@ def _execute(
     ]
     if errors:
         raise CheckError("; ".join(failed))
+
+
+def require_workdir(settings: Settings) -> None:
+    """Refuse a workdir that was never built, for verbs that only read.
+
+    Raises:
+        SetupError: when there is none.
+    """
+    if not settings.workdir.root.is_dir():
+        raise SetupError(
+            f"there is no workdir {settings.workdir.root}", "make it first with `saber build`"
+        )
 
 
 def is_built(settings: Settings) -> bool:

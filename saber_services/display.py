@@ -46,6 +46,7 @@ def terminal_bar(console: Console, label: str, total: int) -> Iterator[Advance]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
+        disable=not console.is_terminal,
         speed_estimate_period=SPEED_WINDOW_SECONDS,
     )
     with bar:

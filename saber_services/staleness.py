@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import dagster as dg
 from dagster import AssetKey
-from saber_assets.retrieval.registry import Entry
 
-from saber_assets.definitions import source_versions
 from saber_assets.evaluation.assets import PARTITIONS_KEY
 from saber_assets.materialize import VALUES_KEY
+from saber_assets.retrieval.assets import VERSION_KEY
+from saber_assets.retrieval.entry import Entry
+from saber_assets.sources import source_versions
 from saber_resources.settings import Settings
 from saber_resources.warehouse import table_path
 
 CODE_TAG = "dagster/code_version"
 DATA_TAG = "dagster/data_version"
 INPUT_TAG = "dagster/input_data_version/"
-ENTRY_VERSION_KEY = "saber/retriever_version"
 
 Status = Literal["fresh", "stale", "missing"]
 
@@ -100,21 +100,24 @@ def _state(
     event, made_at = made
     tags = dict(event.tags or {})
     rows = event.metadata.get("dagster/row_count")
-    facts = {
-        "rows": None if rows is None else int(rows.value),  # type: ignore[arg-type]
-        "made_at": made_at,
-        "data_version": tags.get(DATA_TAG),
-    }
+    state = AssetState(
+        name,
+        partition,
+        "fresh",
+        rows=None if rows is None else int(rows.value),  # type: ignore[arg-type]
+        made_at=made_at,
+        data_version=tags.get(DATA_TAG),
+    )
     if not table_path(settings.workdir.tables, name, partition).is_file():
-        return AssetState(name, partition, "missing", ("its file is gone",), **facts)
+        return replace(state, status="missing", reasons=("its file is gone",))
     reasons = [
         *_code_reasons(node, event),
         *_input_reasons(node, tags, found, sources),
         *_partition_reasons(node, event, found),
     ]
-    if partition is not None and _text(event, ENTRY_VERSION_KEY) != entries[partition].version:
+    if partition is not None and _text(event, VERSION_KEY) != entries[partition].version:
         reasons.append(f"retriever '{partition}' changed")
-    return AssetState(name, partition, "stale" if reasons else "fresh", tuple(reasons), **facts)
+    return replace(state, status="stale" if reasons else "fresh", reasons=tuple(reasons))
 
 
 def _latest(

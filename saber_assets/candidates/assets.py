@@ -85,7 +85,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 progress=advance,
             )
         yield from hand_over(
-            {RELEVANCE_THRESHOLDS: found.thresholds},
+            [(RELEVANCE_THRESHOLDS, found.thresholds)],
             threshold_values,
             {RELEVANCE_THRESHOLDS.name: _threshold_metadata(found)},
         )
@@ -124,7 +124,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 "set a smaller thresholds.k, or build from more problems",
             )
         yield from hand_over(
-            {BENCHMARK_QUERIES: chosen.queries},
+            [(BENCHMARK_QUERIES, chosen.queries)],
             selection_values,
             {BENCHMARK_QUERIES.name: _selection_metadata(chosen, eligible)},
         )
@@ -155,7 +155,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 progress=advance,
             )
         yield from hand_over(
-            {CANDIDATE_POOLS: pools},
+            [(CANDIDATE_POOLS, pools)],
             pool_values,
             {
                 CANDIDATE_POOLS.name: {
@@ -171,8 +171,8 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
 def _threshold_metadata(found: ThresholdSearch) -> dict[str, Any]:
     taus = dict(zip(("tau_topic", "tau_summary"), final_taus(found.thresholds), strict=True))
     metadata: dict[str, Any] = {"notes": "; ".join(found.notes) or "none", **taus}
-    pairs = found.histograms.frame(PLOT_BINS).group_by("similarity", "lower").agg(
-        pl.col("pairs").sum()
+    pairs = (
+        found.histograms.frame(PLOT_BINS).group_by("similarity", "lower").agg(pl.col("pairs").sum())
     )
     for name in ("topic", "summary"):
         counted = pairs.filter(pl.col("similarity") == name).sort("lower")

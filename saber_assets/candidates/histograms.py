@@ -12,7 +12,7 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from saber_assets.candidates.features import Features, IntArray, JoinArrays
+from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
 from saber_assets.candidates.pairs import (
     Blocked,
     Progress,
@@ -112,8 +112,20 @@ class SimilarityHistograms:
             found[signal] = np.searchsorted(cumulated, ranks, side="left")
         return found
 
+    def coarse(self, signal: int, bins: int = 200) -> tuple[FloatArray, Counts]:
+        """Return the distribution over all domains in equal bins, for a plot.
+
+        Args:
+            signal: 0 for topic similarity, 1 for summary similarity.
+            bins: bins over [0, 1]; the last includes 1.
+
+        Returns:
+            Edges (bins + 1,) and pairs (bins,); a query of several domains counts in each.
+        """
+        return self._regroup(self.counts[:, signal].sum(axis=0), bins)
+
     def frame(self, bins: int = 200) -> pl.DataFrame:
-        """Return the histograms in equal bins for a plot.
+        """Return the distributions of every domain in equal bins, for a plot.
 
         Args:
             bins: bins over [0, 1]; the last includes 1.
@@ -121,28 +133,25 @@ class SimilarityHistograms:
         Returns:
             domain, similarity ("topic" or "summary"), lower, upper, pairs.
         """
-        edges = bin_edges(self.precision)
-        coarse = np.minimum((edges * bins).astype(np.int64), bins - 1)
-        parts = [
-            pl.DataFrame(
-                {
-                    "domain": [name] * bins,
-                    "similarity": [similarity] * bins,
-                    "lower": np.arange(bins) / bins,
-                    "upper": np.arange(1, bins + 1) / bins,
-                    "pairs": _regroup(self.counts[domain, signal], coarse, bins),
-                }
-            )
-            for domain, name in enumerate(self.domains)
-            for signal, similarity in enumerate(("topic", "summary"))
-        ]
+        parts = []
+        for domain, name in enumerate(self.domains):
+            for signal, similarity in enumerate(("topic", "summary")):
+                edges, pairs = self._regroup(self.counts[domain, signal], bins)
+                columns = {"lower": edges[:-1], "upper": edges[1:], "pairs": pairs}
+                parts.append(
+                    pl.DataFrame(columns).select(
+                        pl.lit(name).alias("domain"),
+                        pl.lit(similarity).alias("similarity"),
+                        pl.all(),
+                    )
+                )
         return pl.concat(parts)
 
-
-def _regroup(counts: Counts, group: NDArray[np.int64], groups: int) -> Counts:
-    total = np.zeros(groups, dtype=np.int64)
-    np.add.at(total, group, counts)
-    return total
+    def _regroup(self, counts: Counts, bins: int) -> tuple[FloatArray, Counts]:
+        group = np.minimum((bin_edges(self.precision) * bins).astype(np.int64), bins - 1)
+        total = np.zeros(bins, dtype=np.int64)
+        np.add.at(total, group, counts)
+        return np.arange(bins + 1) / bins, total
 
 
 def domain_members(

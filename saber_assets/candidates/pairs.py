@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
 from saber_assets.candidates.jaccard_join import jaccard_row
-from saber_assets.candidates.topic_join import table_width, topic_row
+from saber_assets.candidates.topic_join import LANES, topic_row
 
 Progress = Callable[[int], None]
 RowArray = NDArray[np.int64]
@@ -38,14 +38,16 @@ class Scratch(NamedTuple):
     """Working space of one thread.
 
     Attributes:
-        table: (m, w) for `topic_row`.
-        top: (w,) for `topic_row`.
+        table: (m, LANES) for `topic_row`.
+        best: (m,) for `topic_row`.
+        top: (LANES,) for `topic_row`.
         shared: (n,) token counters.
         topic: (s,) topic similarity with each distinct topic set.
         summary: (n,) summary similarity with each problem; -1 for a barred pair.
     """
 
     table: FloatArray
+    best: FloatArray
     top: FloatArray
     shared: IntArray
     topic: FloatArray
@@ -55,11 +57,12 @@ class Scratch(NamedTuple):
 @njit(nogil=True, cache=True)
 def new_scratch(arrays: JoinArrays) -> Scratch:
     """Return working space for one thread."""
-    width = table_width(arrays)
+    nodes = arrays.lin.shape[0]
     count = arrays.set_of.shape[0]
     return Scratch(
-        np.zeros((arrays.lin.shape[0], width)),
-        np.zeros(width),
+        np.zeros((nodes, LANES)),
+        np.zeros(nodes),
+        np.zeros(LANES),
         np.zeros(count, dtype=np.int32),
         np.zeros(arrays.set_weight.shape[0]),
         np.zeros(count),
@@ -80,7 +83,14 @@ def fill_row(
         scratch: receives `topic` and `summary`.
     """
     if not topics_known:
-        topic_row(arrays, arrays.set_of[row], scratch.table, scratch.top, scratch.topic)
+        topic_row(
+            arrays,
+            arrays.set_of[row],
+            scratch.table,
+            scratch.best,
+            scratch.top,
+            scratch.topic,
+        )
     jaccard_row(arrays, row, scratch.shared, scratch.summary)
     for position in range(blocked.start[row], blocked.start[row + 1]):
         scratch.summary[blocked.rows[position]] = -1.0

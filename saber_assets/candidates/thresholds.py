@@ -185,8 +185,10 @@ def _shortage(
     )
     if capacity.shape[0] < min_queries:
         return reached
-    servable = np.sort(capacity, axis=0)[-min_queries]
-    return f"{reached}, and {min_queries} only up to K = {servable.max()}"
+    servable = int(np.sort(capacity, axis=0)[-min_queries].max())
+    if servable == 0:
+        return f"{reached}, and {min_queries} for no K"
+    return f"{reached}, and {min_queries} only up to K = {servable}"
 
 
 def _search_frame(

@@ -12,81 +12,87 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from saber_assets.candidates.features import Features, FloatArray, JoinArrays
+from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
+
+
+LANES = 8
+"""Topics of the query that one sweep over the corpus handles: one cache line of float64."""
 
 
 @njit(nogil=True, cache=True)
-def _gather(arrays: JoinArrays, topic_set: int, table: FloatArray) -> int:
-    """Write Lin of every node with each topic of the set, and in the last column their maximum.
+def _gather(lin: FloatArray, topics: IntArray, table: FloatArray, best: FloatArray) -> None:
+    """Write Lin of every node with each of at most `LANES` topics, and raise `best` to it."""
+    table[:] = 0.0
+    for lane in range(topics.shape[0]):
+        values = lin[topics[lane]]
+        for node in range(values.shape[0]):
+            value = values[node]
+            table[node, lane] = value
+            best[node] = value if value > best[node] else best[node]
 
-    Returns the number of topics. The layout puts all that one node needs on one cache line.
-    """
-    begin, end = arrays.set_start[topic_set], arrays.set_start[topic_set + 1]
-    last = table.shape[1] - 1
-    table[:, last] = 0.0
-    for position in range(begin, end):
-        lin = arrays.lin[arrays.set_nodes[position]]
-        for node in range(lin.shape[0]):
-            value = lin[node]
-            table[node, position - begin] = value
-            if value > table[node, last]:
-                table[node, last] = value
-    return end - begin
+
+@njit(nogil=True, cache=True)
+def _add_best_of_topics(
+    arrays: JoinArrays, table: FloatArray, top: FloatArray, out: FloatArray
+) -> None:
+    """Add, for each distinct topic set, the sum over the lanes of the best Lin in that set."""
+    for other in range(out.shape[0]):
+        for lane in range(LANES):
+            top[lane] = 0.0
+        for position in range(arrays.set_start[other], arrays.set_start[other + 1]):
+            node = arrays.set_nodes[position]
+            for lane in range(LANES):  # without branches, so that the compiler makes it SIMD
+                value = table[node, lane]
+                top[lane] = value if value > top[lane] else top[lane]
+        total = 0.0
+        for lane in range(LANES):
+            total += top[lane]
+        out[other] += total
 
 
 @njit(nogil=True, cache=True)
 def topic_row(
-    arrays: JoinArrays, topic_set: int, table: FloatArray, top: FloatArray, out: FloatArray
+    arrays: JoinArrays,
+    topic_set: int,
+    table: FloatArray,
+    best: FloatArray,
+    top: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Write the best-match average of one topic set with each distinct topic set.
 
     Args:
         arrays: the packed corpus.
         topic_set: the number of the query's distinct topic set.
-        table: (m, w) scratch space, w above the size of the largest set.
-        top: (w,) scratch space.
+        table: (m, LANES) scratch space.
+        best: (m,) scratch space.
+        top: (LANES,) scratch space.
         out: (s,) receives the similarities, in [0, 1]; 0 where either set is empty.
     """
-    count = _gather(arrays, topic_set, table)
-    last = table.shape[1] - 1
+    topics = arrays.set_nodes[arrays.set_start[topic_set] : arrays.set_start[topic_set + 1]]
+    count = topics.shape[0]
+    out[:] = 0.0
+    best[:] = 0.0
+    for begin in range(0, count, LANES):
+        _gather(arrays.lin, topics[begin : begin + LANES], table, best)
+        _add_best_of_topics(arrays, table, top, out)
     for other in range(out.shape[0]):
         begin, end = arrays.set_start[other], arrays.set_start[other + 1]
-        total = 0.0
-        for topic in range(count):
-            top[topic] = 0.0
+        total = out[other]
         for position in range(begin, end):
-            node = arrays.set_nodes[position]
-            best = table[node, last]
-            if best > 0.0:  # most pairs lie in different branches and share only the root
-                total += best
-                for topic in range(count):
-                    if table[node, topic] > top[topic]:
-                        top[topic] = table[node, topic]
+            total += best[arrays.set_nodes[position]]
         if total > 0.0:
-            for topic in range(count):
-                total += top[topic]
             out[other] = total / (count + end - begin)
-        else:
-            out[other] = 0.0
-
-
-@njit(nogil=True, cache=True)
-def table_width(arrays: JoinArrays) -> int:
-    """Return the columns that the scratch table of `topic_row` needs."""
-    widest = 0
-    for topic_set in range(arrays.set_start.shape[0] - 1):
-        widest = max(widest, arrays.set_start[topic_set + 1] - arrays.set_start[topic_set])
-    return widest + 1
 
 
 @njit(nogil=True, cache=True)
 def _topic_rows(arrays: JoinArrays, rows: NDArray[np.int64], out: FloatArray) -> None:
-    width = table_width(arrays)
-    table = np.zeros((arrays.lin.shape[0], width))
-    top = np.zeros(width)
+    table = np.empty((arrays.lin.shape[0], LANES))
+    best = np.empty(arrays.lin.shape[0])
+    top = np.empty(LANES)
     by_set = np.empty(arrays.set_weight.shape[0])
     for position in range(rows.shape[0]):
-        topic_row(arrays, arrays.set_of[rows[position]], table, top, by_set)
+        topic_row(arrays, arrays.set_of[rows[position]], table, best, top, by_set)
         for other in range(out.shape[1]):
             out[position, other] = by_set[arrays.set_of[other]]
 

@@ -42,7 +42,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         frame = read_corpus(corpus_files(settings), bad_rows=corpus.bad_rows)
         sources = frame["source"].value_counts(sort=True, name="records")
         yield from hand_over(
-            {RAW_PROBLEMS: frame},
+            [(RAW_PROBLEMS, frame)],
             read_values,
             {
                 RAW_PROBLEMS.name: {

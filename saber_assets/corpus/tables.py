@@ -58,7 +58,9 @@ DROPPED_PROBLEMS = Table(
         "location": Column(pl.String, "file name and line or row"),
         "reason": Column(pl.String, f"one of {', '.join(DROP_REASONS)}"),
         "kept_problem_id": Column(pl.String, "the duplicate that was kept", nullable=True),
-        "similarity": Column(pl.Float64, "exact Jaccard of shingles with it, [0, 1]", nullable=True),
+        "similarity": Column(
+            pl.Float64, "exact Jaccard of shingles with it, [0, 1]", nullable=True
+        ),
     },
     key=("problem_id", "occurrence"),
     rules=(Rule("known reason", "reason is listed", pl.col("reason").is_in(list(DROP_REASONS))),),

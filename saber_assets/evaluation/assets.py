@@ -1,7 +1,5 @@
 """Assets of the evaluation stage: the measure on every query, and the leaderboard."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg

@@ -7,9 +7,12 @@ import polars as pl
 
 from saber_assets.checks import Verdict, contract, no_orphans, table_check
 from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
-from saber_assets.retrieval.registry import RATINGS
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.settings import Settings
+
+
+RATINGS = "ratings"
+"""The sanity row."""
 
 
 def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:

@@ -43,9 +43,7 @@ class Ndcg:
         discounts = 1.0 / np.log2(np.arange(2, self.cutoff + 2))
         ideal_gains = self.gains(pools.relevance)
         ideal = _dcg(ideal_gains, ideal_gains[None, :], pools.offsets, discounts)
-        reached = _dcg(
-            self.gains(rankings.relevance), rankings.scores, rankings.offsets, discounts
-        )
+        reached = _dcg(self.gains(rankings.relevance), rankings.scores, rankings.offsets, discounts)
         worth = np.broadcast_to(ideal > 0, reached.shape)
         ndcg = np.divide(reached, ideal, out=np.zeros_like(reached), where=worth)
         return np.minimum(ndcg, 1.0)  # the quotient may round to just above 1

@@ -32,7 +32,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         tree = unfold(dag, max_nodes=settings.profile.ontology.max_nodes)
         depths = tree["depth"].value_counts().sort("depth")
         yield from hand_over(
-            {ONTOLOGY_TREE: tree},
+            [(ONTOLOGY_TREE, tree)],
             values,
             {
                 ONTOLOGY_TREE.name: {

@@ -1,7 +1,5 @@
 """Asset of the retrieval stage: the scores of every retriever, one partition each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg

@@ -128,7 +128,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             )
         flags = ratings["flag"].drop_nulls().value_counts()
         yield from hand_over(
-            {RELEVANCE_RATINGS: ratings},
+            [(RELEVANCE_RATINGS, ratings)],
             rating_values,
             {
                 RELEVANCE_RATINGS.name: {

@@ -65,7 +65,8 @@ class Thresholds(Section):
     k: int = Field(ge=1)
     min_queries: int = Field(ge=1)
     precision: Literal["float64", "float16"]
-    empty_jaccard: Literal[0.0, 1.0]
+    empty_jaccard: float = Field(ge=0, le=1)
+    """Similarity of two summaries without tokens: 0, or 1 as in the released code."""
 
 
 class Selection(Section):

@@ -24,7 +24,6 @@ from saber_services.cli.options import (
     workdir_option,
 )
 from saber_services.display import terminal_bar
-from saber_services.report.page import write_report
 
 
 @click.command(
@@ -100,6 +99,8 @@ def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -
         outcome = build(settings, lambda line: console.print(f"• {escape(line)}"))
     workdir = settings.workdir
     if outcome.made or not workdir.report.is_file():
+        from saber_services.report.page import write_report
+
         write_report(workdir.tables, workdir.report, workdir.root.name)
     seconds = time.monotonic() - started
     if as_json:
@@ -130,9 +131,7 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
     made = f"{len(outcome.made)} made" if outcome.made else "nothing to do, everything is fresh"
     console.print(f"{made} in {seconds:.1f} s", style="dim")
     console.print(f"tables   {workdir.tables}", soft_wrap=True)
-    console.print(
-        f"catalog  {workdir.catalog}  (saber query 'SELECT * FROM leaderboard')", soft_wrap=True
-    )
+    console.print(f"catalog  {workdir.catalog}  (saber query 'FROM leaderboard')", soft_wrap=True)
     console.print(f"report   {workdir.report}", soft_wrap=True)
     console.print(f"user interface: saber ui --workdir {workdir.root}", soft_wrap=True)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from saber_assets.retrieval.own import add_own, load_own, remove_own
 
 from saber_assets.errors import InputError
+from saber_assets.retrieval.own import load_own
+from saber_assets.retrieval.own_list import add_own, remove_own
 from saber_resources.settings import load_settings
 from saber_services.builder import is_built
 from saber_services.cli.build import run_build

@@ -53,7 +53,7 @@ class Verbs(click.Group):
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="saber-platform", prog_name="saber")
-def cli() -> None:
+def cli() -> None:  # noqa: D301 - \b is for click
     """Turn a corpus of solved mathematics problems into a graded retrieval benchmark.
 
     \b
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(FAILURE)
     except BrokenPipeError:
         sys.exit(0)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last resort: one sentence instead of a traceback
         _tell_failure(error)
         sys.exit(FAILURE)
 

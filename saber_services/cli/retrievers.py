@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from saber_assets.retrieval.registry import BUILTIN, registry
 
+from saber_assets.retrieval.registry import BUILTIN, registry
 from saber_resources.settings import load_settings
 from saber_services.cli.options import json_option, workdir_option
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from saber_resources.settings import load_settings
-from saber_services.builder import open_board
+from saber_services.builder import open_board, require_workdir
 from saber_services.cli.options import json_option, workdir_option
 from saber_services.staleness import AssetState
 
@@ -32,6 +32,7 @@ Examples:
 def command(workdir: Path, as_json: bool) -> None:
     """List each asset: fresh, stale with the reason, or missing. Changes nothing."""
     settings = load_settings(workdir)
+    require_workdir(settings)
     with open_board(settings) as board:
         states = board.survey().states
     if as_json:

@@ -23,7 +23,7 @@ def command(workdir: Path, port: int) -> None:
     settings = load_settings(workdir)
     variables = prepare_environment(settings.workdir)
     click.echo(f"http://{LOOPBACK}:{port}", err=True)
-    os.execve(
+    os.execve(  # noqa: S606 - no shell, our own interpreter
         sys.executable,
         [
             sys.executable,

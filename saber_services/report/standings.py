@@ -1,0 +1,156 @@
+"""The leaderboard of each setting, and the means of each domain in the main setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from saber_assets.evaluation.leaderboard import ALL_DOMAINS
+from saber_assets.evaluation.tables import LEADERBOARD
+from saber_assets.ontology.tables import DOMAINS
+from saber_assets.retrieval.tables import SETTINGS
+from saber_services.report.source import Source
+
+CONTROL_FAMILY = "sanity"
+"""Retrievers that only check the measure: chance, and the ratings themselves."""
+
+SHOWN_TEXTS = {
+    "statement-full": "Queries show their statement; candidates show statement and solution.",
+    "full-full": "Queries and candidates both show statement and solution.",
+    "statement-statement": "Queries and candidates both show their statement only.",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A retriever on the board; `mean`, `low` and `high` are in [0, 1]."""
+
+    rank: int
+    retriever: str
+    family: str
+    mean: float
+    low: float
+    high: float
+    queries: int
+    failed: int
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the row only checks the measure."""
+        return self.family == CONTROL_FAMILY
+
+
+@dataclass(frozen=True)
+class Board:
+    """The retrievers in one setting by one measure, best first."""
+
+    setting: str
+    measure: str
+    rows: tuple[Row, ...]
+
+    @property
+    def shown_texts(self) -> str:
+        """What text each side shows, in one sentence."""
+        return SHOWN_TEXTS.get(self.setting, "")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mean of the domain table with its shade, 0 for the palest and 100 for the darkest."""
+
+    mean: float | None
+    shade: int
+
+
+@dataclass(frozen=True)
+class DomainRow:
+    """A retriever's mean over all queries and in each domain."""
+
+    retriever: str
+    is_control: bool
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class DomainTable:
+    """Retrievers by domains in one setting."""
+
+    setting: str
+    measure: str
+    domains: tuple[str, ...]
+    queries: tuple[int, ...]
+    rows: tuple[DomainRow, ...]
+
+
+@dataclass(frozen=True)
+class Standings:
+    """Boards, the main setting first, and the domain tables of the main setting."""
+
+    boards: tuple[Board, ...]
+    domain_tables: tuple[DomainTable, ...]
+
+
+def read_standings(source: Source) -> Standings | None:
+    """Return the standings, or None where no leaderboard is made or it has no rows."""
+    if not source.has(LEADERBOARD.name):
+        return None
+    board = source.read(LEADERBOARD.name, *LEADERBOARD.columns)
+    settings = [*SETTINGS, *sorted(set(board["setting"]) - set(SETTINGS))]
+    order = pl.col("setting").replace_strict(
+        settings, list(range(len(settings))), return_dtype=pl.Int32
+    )
+    rows = board.with_columns(place=order).sort("place", "measure", "rank", "retriever")
+    groups = [
+        (key, list(group))
+        for key, group in groupby(
+            rows.iter_rows(named=True), lambda row: (row["setting"], row["measure"])
+        )
+    ]
+    boards = tuple(board for key, group in groups if (board := _board(key, group)).rows)
+    main = boards[0].setting if boards else ""
+    tables = tuple(_domain_table(key, group) for key, group in groups if key[0] == main)
+    return Standings(boards, tables) if boards else None
+
+
+def _board(key: tuple[str, str], group: list[dict[str, Any]]) -> Board:
+    names = Row.__dataclass_fields__
+    rows = [Row(**{name: row[name] for name in names}) for row in _overall(group)]
+    return Board(*key, tuple(rows))
+
+
+def _overall(group: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in group if row["domain"] == ALL_DOMAINS]
+
+
+def _domain_table(key: tuple[str, str], group: list[dict[str, Any]]) -> DomainTable:
+    present = {row["domain"] for row in group}
+    known = [domain for domain in (ALL_DOMAINS, *DOMAINS) if domain in present]
+    domains = (*known, *sorted(present - set(known)))
+    means = {(row["retriever"], row["domain"]): float(row["mean"]) for row in group}
+    controls = {row["retriever"] for row in group if row["family"] == CONTROL_FAMILY}
+    scale = [mean for (retriever, _), mean in means.items() if retriever not in controls]
+    low, high = (min(scale), max(scale)) if scale else (0.0, 1.0)
+    rows = [
+        DomainRow(
+            row["retriever"],
+            row["retriever"] in controls,
+            tuple(
+                Cell(mean, _shade(mean, low, high))
+                for mean in (means.get((row["retriever"], domain)) for domain in domains)
+            ),
+        )
+        for row in _overall(group)
+    ]
+    queries = tuple(
+        max(row["queries"] for row in group if row["domain"] == domain) for domain in domains
+    )
+    return DomainTable(*key, domains, queries, tuple(rows))
+
+
+def _shade(mean: float | None, low: float, high: float) -> int:
+    if mean is None or high <= low:
+        return 0
+    return round(100 * min(1.0, max(0.0, (mean - low) / (high - low))))
