@@ -11,6 +11,7 @@ import polars as pl
 from saber_assets.annotation.annotator import Annotator
 from saber_assets.annotation.lexical import REVISION, LexicalAnnotator
 from saber_assets.materialize import Values
+from saber_resources.prompts import Prompt, load_prompt
 from saber_resources.settings import Settings
 
 Kind = Literal["lexical", "llm"]
@@ -21,12 +22,16 @@ def annotator_values(settings: Settings, kind: Kind, step: Step) -> Values:
     """Return what identifies an annotator at one step: stale is whatever was made by another."""
     if kind == "lexical":
         return {"annotator": {"kind": "lexical", "revision": REVISION}}
-    from saber_resources.prompts import load_prompt
-
     return {
         "annotator": {"kind": "llm", "model": settings.profile.llm.model},
-        "prompts": {step: load_prompt(step).fingerprint},
+        "prompts": {step: prompt_of(settings, step).fingerprint},
     }
+
+
+def prompt_of(settings: Settings, step: Step) -> Prompt:
+    """Return the workdir's own version of a prompt, or the one that ships with the project."""
+    own = settings.workdir.prompts
+    return load_prompt(step, own if (own / f"{step}.md").is_file() else None)
 
 
 @contextmanager
@@ -45,15 +50,15 @@ def open_annotator(settings: Settings, kind: Kind, tree: pl.DataFrame) -> Iterat
         yield LexicalAnnotator(tree)
         return
     # only here: the client library takes a second to import
-    from saber_assets.annotation.llm import LlmAnnotator
     from saber_resources.llm_gateway import open_gateway
-    from saber_resources.prompts import load_prompt
+
+    from saber_assets.annotation.llm import LlmAnnotator
 
     with open_gateway(settings.profile.llm, settings.workdir.responses) as gateway:
         yield LlmAnnotator(
             gateway,
-            topic_scores=load_prompt("topic_scores"),
-            summary=load_prompt("summary"),
-            pairwise_judge=load_prompt("pairwise_judge"),
+            topic_scores=prompt_of(settings, "topic_scores"),
+            summary=prompt_of(settings, "summary"),
+            pairwise_judge=prompt_of(settings, "pairwise_judge"),
             re_asks=settings.profile.llm.re_asks,
         )

@@ -46,6 +46,11 @@ class Workdir:
         return self.root / "dagster"
 
     @property
+    def prompts(self) -> Path:
+        """A person's own versions of prompts; what isn't here is taken from the project."""
+        return self.root / "prompts"
+
+    @property
     def responses(self) -> Path:
         """The store of language-model responses."""
         return self.root / "responses.sqlite"

@@ -8,16 +8,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from saber_assets.candidates.features import Features, IntArray, JoinArrays
+from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.pairs import (
     Blocked,
     Progress,
     RowArray,
     blocked_pairs,
     by_topic_set,
-    fill_row,
-    new_scratch,
     over_blocks,
+    similarity_rows,
 )
 from saber_assets.candidates.precision import Precision, bin_count, bin_row, cutoff
 
@@ -25,30 +24,27 @@ MOST_LEVELS = 255
 
 
 @njit(nogil=True, cache=True)
-def _count_block(
-    arrays: JoinArrays, blocked: Blocked, rows: RowArray, cut_topic: float, cut_summary: float
-) -> NDArray[np.int64]:
-    """Return (rows, 3) candidates: topic-only, summary-only, both."""
-    counts = np.zeros((rows.shape[0], 3), dtype=np.int64)
-    scratch = new_scratch(arrays)
-    previous = -1
-    for position in range(rows.shape[0]):
-        row = rows[position]
-        fill_row(arrays, blocked, row, arrays.set_of[row] == previous, scratch)
-        previous = arrays.set_of[row]
-        for other in range(scratch.summary.shape[0]):
-            summary = scratch.summary[other]
-            if summary < 0.0:
-                continue
-            near_topic = scratch.topic[arrays.set_of[other]] >= cut_topic
-            near_summary = summary >= cut_summary
-            if near_topic and near_summary:
-                counts[position, 2] += 1
-            elif near_topic:
-                counts[position, 0] += 1
-            elif near_summary:
-                counts[position, 1] += 1
-    return counts
+def _count_row(
+    set_of: IntArray,
+    topic: FloatArray,
+    summary: FloatArray,
+    cut_topic: float,
+    cut_summary: float,
+    counts: NDArray[np.int64],
+) -> None:
+    """Write the candidates of one row: topic-only, summary-only, both."""
+    topics, summaries, both = 0, 0, 0
+    for other in range(summary.shape[0]):
+        if summary[other] < 0.0:
+            continue
+        near_topic = topic[set_of[other]] >= cut_topic
+        near_summary = summary[other] >= cut_summary
+        topics += near_topic
+        summaries += near_summary
+        both += near_topic and near_summary
+    counts[0] = topics - both
+    counts[1] = summaries - both
+    counts[2] = both
 
 
 def count_categories(
@@ -81,13 +77,17 @@ def count_categories(
     blocked = blocked_pairs(features, excluded)
 
     def kernel(rows: RowArray) -> NDArray[np.int64]:
-        return _count_block(features.arrays, blocked, rows, cut_topic, cut_summary)
+        block = np.empty((len(rows), 3), dtype=np.int64)
+        similarities = similarity_rows(features, blocked, rows)
+        for counts, (_, topic, summary, _) in zip(block, similarities, strict=True):
+            _count_row(features.arrays.set_of, topic, summary, cut_topic, cut_summary, counts)
+        return block
 
-    counts = np.zeros((len(features), 3), dtype=np.int64)
+    total = np.zeros((len(features), 3), dtype=np.int64)
     rows = by_topic_set(features, np.arange(len(features)))
     for members, found in over_blocks(rows, kernel, workers=workers, progress=progress):
-        counts[members] = found
-    return counts
+        total[members] = found
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -119,43 +119,29 @@ def _capacity_row(
         out[level - 1] = min(topics - both, summaries - both, both)
 
 
-@njit(nogil=True, cache=True)
 def _capacity_block(
-    arrays: JoinArrays,
+    features: Features,
     blocked: Blocked,
     rows: RowArray,
     member: NDArray[np.bool_],
-    half: bool,
     levels: NDArray[np.uint8],
     steps: int,
+    precision: Precision,
 ) -> IntArray:
-    """Return (rows, domains, steps) smallest category counts; -1 where not of that domain."""
-    capacity = np.full((rows.shape[0], member.shape[1], steps), -1, dtype=np.int32)
-    scratch = new_scratch(arrays)
-    topic_bins = np.empty(scratch.topic.shape[0], dtype=np.int32)
-    summary_bins = np.empty(scratch.summary.shape[0], dtype=np.int32)
-    topic_level = np.empty(scratch.topic.shape[0], dtype=np.uint8)
-    previous = -1
-    for position in range(rows.shape[0]):
-        row = rows[position]
-        known = arrays.set_of[row] == previous
-        fill_row(arrays, blocked, row, known, scratch)
-        previous = arrays.set_of[row]
-        if not known:
-            bin_row(scratch.topic, half, topic_bins)
-        bin_row(scratch.summary, half, summary_bins)
-        for domain in range(member.shape[1]):
-            if not member[row, domain]:
-                continue
-            for topic_set in range(topic_level.shape[0]):
-                topic_level[topic_set] = levels[domain, 0, topic_bins[topic_set]]
-            _capacity_row(
-                arrays.set_of,
-                topic_level,
-                summary_bins,
-                levels[domain, 1],
-                capacity[position, domain],
-            )
+    """Return (rows, domains, steps) smallest category counts; 0 where not of that domain."""
+    set_of = features.arrays.set_of
+    half = precision == "float16"
+    capacity = np.zeros((len(rows), member.shape[1], steps), dtype=np.int32)
+    topic_bins = np.empty(len(features.arrays.set_weight), dtype=np.int32)
+    summary_bins = np.empty(len(features), dtype=np.int32)
+    similarities = similarity_rows(features, blocked, rows)
+    for out, (row, topic, summary, new_topics) in zip(capacity, similarities, strict=True):
+        if new_topics:
+            bin_row(topic, half, topic_bins)
+        bin_row(summary, half, summary_bins)
+        for domain in np.flatnonzero(member[row]):
+            topic_level = levels[domain, 0][topic_bins]
+            _capacity_row(set_of, topic_level, summary_bins, levels[domain, 1], out[domain])
     return capacity
 
 
@@ -199,10 +185,9 @@ def domain_capacities(
                 threshold_bins[domain, signal], every_bin, side="right"
             )
     blocked = blocked_pairs(features, excluded)
-    half = precision == "float16"
 
     def kernel(rows: RowArray) -> IntArray:
-        return _capacity_block(features.arrays, blocked, rows, member, half, levels, steps)
+        return _capacity_block(features, blocked, rows, member, levels, steps, precision)
 
     parts: list[list[IntArray]] = [[] for _ in range(domains)]
     rows = by_topic_set(features, np.flatnonzero(member.any(axis=1)))

@@ -12,18 +12,16 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
+from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.pairs import (
     Blocked,
     Progress,
     RowArray,
-    Scratch,
     available_cores,
     blocked_pairs,
     by_topic_set,
-    fill_row,
-    new_scratch,
     over_blocks,
+    similarity_rows,
 )
 from saber_assets.candidates.precision import Precision, bin_count, bin_edges, bin_row
 from saber_assets.ontology.tables import DOMAINS
@@ -33,45 +31,41 @@ Counts = NDArray[np.int64]
 
 @njit(nogil=True, cache=True)
 def _count_row(
-    arrays: JoinArrays,
-    scratch: Scratch,
+    set_of: IntArray,
+    set_weight: Counts,
     topic_bins: IntArray,
     summary_bins: IntArray,
     counts: Counts,
 ) -> None:
-    """Add one query row to the histograms (2, bins) of one domain."""
+    """Add one query row to the histograms (2, bins) of one domain; barred pairs have bin -1."""
     for topic_set in range(topic_bins.shape[0]):
-        counts[0, topic_bins[topic_set]] += arrays.set_weight[topic_set]
+        counts[0, topic_bins[topic_set]] += set_weight[topic_set]
     for other in range(summary_bins.shape[0]):
         if summary_bins[other] >= 0:
             counts[1, summary_bins[other]] += 1
         else:
-            counts[0, topic_bins[arrays.set_of[other]]] -= 1
+            counts[0, topic_bins[set_of[other]]] -= 1
 
 
-@njit(nogil=True, cache=True)
-def _histogram_block(
-    arrays: JoinArrays,
+def _count_block(
+    features: Features,
     blocked: Blocked,
     rows: RowArray,
     member: NDArray[np.bool_],
-    half: bool,
+    precision: Precision,
     counts: Counts,
 ) -> None:
     """Add the pairs of a block of query rows to the histograms (domains, 2, bins)."""
-    scratch = new_scratch(arrays)
-    topic_bins = np.empty(scratch.topic.shape[0], dtype=np.int32)
-    summary_bins = np.empty(scratch.summary.shape[0], dtype=np.int32)
-    previous = -1
-    for row in rows:
-        known = arrays.set_of[row] == previous
-        fill_row(arrays, blocked, row, known, scratch)
-        previous = arrays.set_of[row]
-        bin_row(scratch.topic, half, topic_bins)
-        bin_row(scratch.summary, half, summary_bins)
-        for domain in range(member.shape[1]):
-            if member[row, domain]:
-                _count_row(arrays, scratch, topic_bins, summary_bins, counts[domain])
+    arrays = features.arrays
+    half = precision == "float16"
+    topic_bins = np.empty(len(arrays.set_weight), dtype=np.int32)
+    summary_bins = np.empty(len(features), dtype=np.int32)
+    for row, topic, summary, new_topics in similarity_rows(features, blocked, rows):
+        if new_topics:
+            bin_row(topic, half, topic_bins)
+        bin_row(summary, half, summary_bins)
+        for domain in np.flatnonzero(member[row]):
+            _count_row(arrays.set_of, arrays.set_weight, topic_bins, summary_bins, counts[domain])
 
 
 @dataclass(frozen=True)
@@ -210,7 +204,7 @@ def similarity_histograms(
 
     def kernel(rows: RowArray) -> None:
         counts = idle.get()
-        _histogram_block(features.arrays, blocked, rows, member, precision == "float16", counts)
+        _count_block(features, blocked, rows, member, precision, counts)
         idle.put(counts)
 
     rows = by_topic_set(features, np.flatnonzero(member.any(axis=1)))

@@ -1,9 +1,12 @@
 """The pass over all pairs: blocks of query rows, each against the whole corpus, on threads.
 
-A kernel (numba, without the interpreter lock) takes a block of query rows and keeps what it
-needs of each: a histogram, a count, a sample. No more than one row of similarities exists per
-thread. Blocks are handed out in a fixed order and hold no state, and all sums over blocks are
-integers, so the number of threads cannot change a result.
+`similarity_rows` computes both similarities of one query row after the other into the same two
+buffers; the caller keeps what it needs of each row: a histogram, a count, a sample. No more than
+one row of similarities exists per thread. Blocks are handed out in a fixed order and hold no
+state, and all sums over blocks are integers, so the number of threads cannot change a result.
+
+The compiled functions of this stage call none of another module: numba's cache watches only the
+file of the function itself, and would go on using an outdated copy of what it calls elsewhere.
 """
 
 from __future__ import annotations
@@ -14,10 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
+from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.jaccard_join import jaccard_row
 from saber_assets.candidates.topic_join import LANES, topic_row
 
@@ -34,66 +36,49 @@ class Blocked(NamedTuple):
     rows: IntArray
 
 
-class Scratch(NamedTuple):
-    """Working space of one thread.
+class SimilarityRow(NamedTuple):
+    """One query row against the whole corpus; the buffers are reused for the next row.
 
     Attributes:
-        table: (m, LANES) for `topic_row`.
-        best: (m,) for `topic_row`.
-        top: (LANES,) for `topic_row`.
-        shared: (n,) token counters.
-        topic: (s,) topic similarity with each distinct topic set.
+        row: the query row.
+        topic: (s,) topic similarity with each distinct topic set, see `JoinArrays.set_of`.
         summary: (n,) summary similarity with each problem; -1 for a barred pair.
+        new_topics: `topic` differs from that of the row before.
     """
 
-    table: FloatArray
-    best: FloatArray
-    top: FloatArray
-    shared: IntArray
+    row: int
     topic: FloatArray
     summary: FloatArray
+    new_topics: bool
 
 
-@njit(nogil=True, cache=True)
-def new_scratch(arrays: JoinArrays) -> Scratch:
-    """Return working space for one thread."""
-    nodes = arrays.lin.shape[0]
-    count = arrays.set_of.shape[0]
-    return Scratch(
-        np.zeros((nodes, LANES)),
-        np.zeros(nodes),
-        np.zeros(LANES),
-        np.zeros(count, dtype=np.int32),
-        np.zeros(arrays.set_weight.shape[0]),
-        np.zeros(count),
-    )
-
-
-@njit(nogil=True, cache=True)
-def fill_row(
-    arrays: JoinArrays, blocked: Blocked, row: int, topics_known: bool, scratch: Scratch
-) -> None:
-    """Compute both similarities of one query row and mark its barred pairs.
+def similarity_rows(
+    features: Features, blocked: Blocked, rows: RowArray
+) -> Iterator[SimilarityRow]:
+    """Compute both similarities of query rows, one row at a time.
 
     Args:
-        arrays: the packed corpus.
+        features: the packed corpus of n problems.
         blocked: the barred pairs.
-        row: the query row.
-        topics_known: `scratch.topic` is already that of this row's topic set.
-        scratch: receives `topic` and `summary`.
+        rows: query rows; consecutive rows with equal topic sets share the topic join.
+
+    Yields:
+        The rows in their order.
     """
-    if not topics_known:
-        topic_row(
-            arrays,
-            arrays.set_of[row],
-            scratch.table,
-            scratch.best,
-            scratch.top,
-            scratch.topic,
-        )
-    jaccard_row(arrays, row, scratch.shared, scratch.summary)
-    for position in range(blocked.start[row], blocked.start[row + 1]):
-        scratch.summary[blocked.rows[position]] = -1.0
+    arrays = features.arrays
+    nodes = arrays.lin.shape[0]
+    table, best, top = np.empty((nodes, LANES)), np.empty(nodes), np.empty(LANES)
+    shared = np.empty(len(features), dtype=np.int32)
+    topic, summary = np.empty(len(arrays.set_weight)), np.empty(len(features))
+    previous = -1
+    for row in rows.tolist():
+        topic_set = int(arrays.set_of[row])
+        if topic_set != previous:
+            topic_row(arrays, topic_set, table, best, top, topic)
+        jaccard_row(arrays, row, shared, summary)
+        summary[blocked.rows[blocked.start[row] : blocked.start[row + 1]]] = -1.0
+        yield SimilarityRow(row, topic, summary, topic_set != previous)
+        previous = topic_set
 
 
 def blocked_pairs(

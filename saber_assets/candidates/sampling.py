@@ -17,16 +17,15 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
+from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.pairs import (
     Blocked,
     Progress,
     RowArray,
     blocked_pairs,
     by_topic_set,
-    fill_row,
-    new_scratch,
     over_blocks,
+    similarity_rows,
 )
 from saber_assets.candidates.precision import Precision, as_stored, cutoff
 from saber_assets.candidates.selection import keyed_number
@@ -37,7 +36,7 @@ Keys = NDArray[np.uint64]
 
 
 class _Samples(NamedTuple):
-    """Samples of a block of queries; entries from `found` on are undefined.
+    """Samples of a block of queries; entries beyond `found` mean nothing.
 
     Attributes:
         found: (rows, 3) members of each category, more than K perhaps.
@@ -61,60 +60,67 @@ def _mixed(key: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def _categorise(
-    arrays: JoinArrays,
+def _sample_row(
+    set_of: IntArray,
     topic: FloatArray,
     summary: FloatArray,
-    cut_topic: float,
-    cut_summary: float,
-    category: NDArray[np.int8],
+    cuts: tuple[float, float],
+    query_key: np.uint64,
+    keys: Keys,
+    sample: IntArray,
+    found: NDArray[np.int64],
 ) -> None:
-    """Write 0 topic-only, 1 summary-only, 2 both, or -1 for each problem."""
+    """Write the sample (3, K) of one query, by priority, and the sizes (3,) of its categories."""
+    category = np.empty(summary.shape[0], dtype=np.int8)
     for other in range(summary.shape[0]):
-        near_topic = topic[arrays.set_of[other]] >= cut_topic
-        near_summary = summary[other] >= cut_summary
-        if summary[other] < 0.0:
-            category[other] = -1
-        elif near_topic:
-            category[other] = 2 if near_summary else 0
-        else:
-            category[other] = 1 if near_summary else -1
+        near_topic = topic[set_of[other]] >= cuts[0]
+        near_summary = summary[other] >= cuts[1]
+        category[other] = -1
+        if summary[other] >= 0.0 and (near_topic or near_summary):
+            category[other] = 2 if near_topic and near_summary else 0 if near_topic else 1
+    for wanted in range(3):
+        members = np.flatnonzero(category == wanted)
+        priorities = np.empty(members.shape[0], dtype=np.uint64)
+        for i in range(members.shape[0]):
+            priorities[i] = _mixed(_mixed(keys[members[i]] ^ query_key))
+        order = np.argsort(priorities)
+        found[wanted] = members.shape[0]
+        for i in range(min(sample.shape[1], members.shape[0])):
+            sample[wanted, i] = members[order[i]]
 
 
-@njit(nogil=True, cache=True)
 def _sample_block(
-    arrays: JoinArrays,
+    features: Features,
     blocked: Blocked,
     rows: RowArray,
-    query_keys: Keys,
+    seed: int,
     keys: Keys,
-    cut_topic: float,
-    cut_summary: float,
+    cuts: tuple[float, float],
     k: int,
 ) -> _Samples:
+    set_of = features.arrays.set_of
+    shape = (len(rows), 3, k)
     samples = _Samples(
-        np.zeros((rows.shape[0], 3), dtype=np.int64),
-        np.zeros((rows.shape[0], 3, k), dtype=np.int32),
-        np.zeros((rows.shape[0], 3, k)),
-        np.zeros((rows.shape[0], 3, k)),
+        found=np.zeros(shape[:2], dtype=np.int64),
+        rows=np.zeros(shape, dtype=np.int32),
+        topic=np.zeros(shape),
+        summary=np.zeros(shape),
     )
-    scratch = new_scratch(arrays)
-    category = np.empty(scratch.summary.shape[0], dtype=np.int8)
-    for position in range(rows.shape[0]):
-        fill_row(arrays, blocked, rows[position], False, scratch)
-        _categorise(arrays, scratch.topic, scratch.summary, cut_topic, cut_summary, category)
-        for wanted in range(3):
-            members = np.flatnonzero(category == wanted)
-            priorities = np.empty(members.shape[0], dtype=np.uint64)
-            for i in range(members.shape[0]):
-                priorities[i] = _mixed(_mixed(keys[members[i]] ^ query_keys[position]))
-            order = np.argsort(priorities)
-            samples.found[position, wanted] = members.shape[0]
-            for i in range(min(k, members.shape[0])):
-                other = members[order[i]]
-                samples.rows[position, wanted, i] = other
-                samples.topic[position, wanted, i] = scratch.topic[arrays.set_of[other]]
-                samples.summary[position, wanted, i] = scratch.summary[other]
+    query_keys = _keys(seed, "query", [features.problem_ids[row] for row in rows])
+    for position, near in enumerate(similarity_rows(features, blocked, rows)):
+        sample = samples.rows[position]
+        _sample_row(
+            set_of,
+            near.topic,
+            near.summary,
+            cuts,
+            query_keys[position],
+            keys,
+            sample,
+            samples.found[position],
+        )
+        samples.topic[position] = near.topic[set_of[sample]]
+        samples.summary[position] = near.summary[sample]
     return samples
 
 
@@ -164,8 +170,7 @@ def sample_pools(
     keys = _keys(0, "candidate", features.problem_ids)
 
     def kernel(rows: RowArray) -> _Samples:
-        query_keys = _keys(seed, "query", [features.problem_ids[row] for row in rows])
-        return _sample_block(features.arrays, blocked, rows, query_keys, keys, *cuts, k)
+        return _sample_block(features, blocked, rows, seed, keys, cuts, k)
 
     rows = by_topic_set(features, features.rows_of(query_ids))
     parts = []

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
 
-
 LANES = 8
 """Topics of the query that one sweep over the corpus handles: one cache line of float64."""
 

@@ -129,7 +129,8 @@ def candidate_pairs(
     """
     count, num_perm = signature_matrix.shape
     bands, rows = banding(threshold, num_perm)
-    start = np.zeros(count, dtype=np.uint64) if blocks is None else blocks
+    start = np.zeros(count, dtype=np.uint64) if blocks is None else blocks * _MULTIPLIER
+    start ^= start >> _SHIFT
     found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
     for band in range(bands):
         keys = start.copy()
@@ -138,7 +139,8 @@ def candidate_pairs(
             keys ^= keys >> _SHIFT
         found.append(_pairs_with_equal_key(keys))
     coded = np.unique(np.concatenate(found))
-    return np.stack([coded // max(count, 1), coded % max(count, 1)], axis=1)
+    pairs = np.stack([coded // max(count, 1), coded % max(count, 1)], axis=1)
+    return pairs if blocks is None else pairs[blocks[pairs[:, 0]] == blocks[pairs[:, 1]]]
 
 
 def _pairs_with_equal_key(keys: NDArray[np.uint64]) -> NDArray[np.int64]:

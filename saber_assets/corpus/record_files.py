@@ -41,7 +41,6 @@ def read_json_lines(path: Path) -> list[Record]:
             needed keys.
     """
     data = _bytes_of(path)
-    _check_utf8(path, data)
     rows: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
@@ -73,7 +72,6 @@ def read_csv(path: Path) -> list[Record]:
             than the header, or a quote that is never closed.
     """
     data = _bytes_of(path)
-    _check_utf8(path, data)
     if b"\0" in data:
         raise InputError(f"{path} holds a zero byte", "save it as text in UTF-8")
     csv.field_size_limit(_LONGEST_FIELD)
@@ -147,6 +145,7 @@ def _bytes_of(path: Path) -> bytes:
             raise InputError(
                 f"{path} is not a sound gzip file ({error})", "compress it anew"
             ) from error
+    _check_utf8(path, data)
     return data.removeprefix(_BOM)
 
 

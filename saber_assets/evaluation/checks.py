@@ -10,7 +10,6 @@ from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.settings import Settings
 
-
 RATINGS = "ratings"
 """The sanity row."""
 

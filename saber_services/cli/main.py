@@ -51,18 +51,20 @@ class Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+Examples:
+  saber build                                   the sample that ships with SABER
+  saber build --corpus my.jsonl --workdir out   your own corpus
+  saber evaluate my_retriever.py:MyRetriever    your own retriever
+  saber leaderboard --format markdown
+""",
+)
 @click.version_option(package_name="saber-platform", prog_name="saber")
-def cli() -> None:  # noqa: D301 - \b is for click
-    """Turn a corpus of solved mathematics problems into a graded retrieval benchmark.
-
-    \b
-    Examples:
-      saber build                                   the sample that ships with SABER
-      saber build --corpus my.jsonl --workdir out   your own corpus
-      saber evaluate my_retriever.py:MyRetriever    your own retriever
-      saber leaderboard --format markdown
-    """
+def cli() -> None:
+    """Turn a corpus of solved mathematics problems into a graded retrieval benchmark."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -197,6 +197,11 @@ def test_self_pairs_are_counted_only_when_asked(corpus):
         assert difference[position, 1, -1] == size  # a summary equals itself
     plotted = with_self.frame(50)
     assert plotted["pairs"].sum() == with_self.counts.sum()
+    edges, pairs = with_self.coarse(1, 50)
+    summed = plotted.filter(similarity="summary").group_by("lower").agg(pl.sum("pairs"))
+    assert pairs.tolist() == summed.sort("lower")["pairs"].to_list()
+    assert edges[0] == 0.0
+    assert edges[-1] == 1.0
 
 
 def test_a_corpus_too_small_for_k_says_what_it_reaches(corpus):
