@@ -168,11 +168,12 @@ class LlmAnnotator:
     ) -> list[T | Failure]:
         results: list[T | Failure] = []
         for start in range(0, len(items), BATCH):
-            opened = [
+            opened: list[_Open[T]] = [
                 _Open(position, list(prompt.render(**values(item))), reader(item))
                 for position, item in enumerate(items[start : start + BATCH])
             ]
-            results.extend(self._ask(opened, prompt))
+            answers = self._ask(opened, prompt)
+            results.extend(answers)
         return results
 
     def _ask(self, opened: list[_Open[T]], prompt: PromptTemplate) -> list[T | Failure]:
