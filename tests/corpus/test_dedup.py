@@ -1,0 +1,279 @@
+"""Near-duplicates: what merges, what must not, and who survives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saber_assets.corpus.dedup import deduplicate, refers_to_figure
+from saber_assets.corpus.minhash import banding, candidate_pairs, exact_jaccard, signatures
+from saber_assets.corpus.readers import problem_id_of, read_corpus
+from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS
+from saber_assets.corpus.tokens import shingle_tokens, shingles
+
+REAL = Path(__file__).parents[2].parent / "shared" / "data" / "problems" / "real_1684.jsonl"
+
+LONG = (
+    "A rectangular garden lies next to a straight river and the gardener wants to build a fence "
+    "around the other sides of it with the wood that is left over from the last season, without "
+    "buying more of it and without wasting any. She has {n} metres of wood. Determine which shape "
+    "of the garden gives the {bound} possible area, and describe how the answer changes if the "
+    "river bends slightly towards the {place} of her neighbour on the opposite bank."
+)
+
+
+def long(n=40, bound="largest", place="house"):
+    return LONG.format(n=n, bound=bound, place=place)
+
+
+def raw(*rows):
+    """Build RAW_PROBLEMS rows from (statement, solution, source) with defaults."""
+    seen = {}
+    records = []
+    for number, row in enumerate(rows):
+        problem, solution, source, fault = (*row, *(None,) * (4 - len(row)))
+        solution = solution or f"answer {number}"
+        problem_id = problem_id_of(problem, solution)
+        seen[problem_id] = seen.get(problem_id, 0) + 1
+        records.append(
+            {
+                "problem_id": problem_id,
+                "occurrence": seen[problem_id],
+                "source": source or "s",
+                "source_id": str(number),
+                "location": f"f line {number}",
+                "problem": problem,
+                "solution": solution,
+                "fault": fault,
+            }
+        )
+    schema = dict.fromkeys(records[0], pl.String) | {"occurrence": pl.Int32}
+    return pl.DataFrame(records, schema=schema)
+
+
+def run(frame, priority=(), **options):
+    corpus, dropped = deduplicate(frame, priority, **options)
+    DEDUPED_CORPUS.conform(corpus)
+    DROPPED_PROBLEMS.conform(dropped)
+    assert corpus.height + dropped.height == frame.height
+    return corpus, dropped
+
+
+def merged(left, right, **options):
+    return run(raw(left, right), **options)[0].height == 1
+
+
+def test_retypeset_and_reworded_copies_merge():
+    assert merged((r"Find $\dfrac{1}{2}+x^{2}$.",), (r"Find \(\frac12 + x^2\)",))
+    assert merged((long(place="house"),), (long(place="cottage"),))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("at most 12", "at most 17"),
+        ("Solve $x^2+3x-4=0$", "Solve $x^2-3x+4=0$"),
+        (long(n=40), long(n=41)),
+        (long(bound="largest"), long(bound="smallest")),
+        (long(n="$3x+4$"), long(n="$3x-4$")),
+        (long(n="$AB$"), long(n="$BA$")),
+        (long(n="3 red and 5 blue"), long(n="5 red and 3 blue")),
+        ("Prove it", "Prove that"),
+    ],
+)
+def test_other_problems_do_not_merge(left, right):
+    assert not merged((left,), (right,))
+    assert not merged((left,), (right,), threshold=0.01)
+
+
+def test_the_source_with_priority_survives():
+    rows = [("Find x", "1", "aops"), ("Find  x", "2", "official"), ("find x.", "3", "numina")]
+    corpus, dropped = run(raw(*rows), ["official", "numina"])
+    assert corpus["source"].to_list() == ["official"]
+    assert sorted(dropped["source"]) == ["aops", "numina"]
+    assert set(dropped["kept_problem_id"]) == {problem_id_of("Find x", "2")}
+    assert dropped["reason"].unique().to_list() == ["exact_duplicate"]
+    assert dropped["similarity"].to_list() == [1.0, 1.0]
+    assert run(raw(*rows))[0]["source"].to_list() == ["aops"]
+
+
+def test_equal_content_in_two_sources():
+    frame = raw(("Find x", "1", "b"), ("Find x", "1", "a"))
+    corpus, dropped = run(frame, ["b"])
+    assert corpus["source"].to_list() == ["b"]
+    assert dropped.select("problem_id", "occurrence", "kept_problem_id").row(0) == (
+        frame["problem_id"][0], 2, frame["problem_id"][0],
+    )  # fmt: skip
+
+
+def test_no_merging_through_a_chain():
+    words = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80)]
+    variants = []
+    for start in (0, 1, 2):
+        text = list(words)
+        for position in range(start):
+            text[10 + 30 * position] = f"other{'xyz'[position]}word"
+        variants.append(" ".join(text))
+    first, middle, last = (shingles(shingle_tokens(v), 5) for v in variants)
+    near = exact_jaccard(first, middle)
+    far = exact_jaccard(first, last)
+    assert far < 0.85 <= near
+    assert exact_jaccard(middle, last) >= 0.85
+    rows = [(variants[0], "1", "a"), (variants[1], "2", "b"), (variants[2], "3", "c")]
+    corpus, dropped = run(raw(*rows), ["a", "b", "c"])
+    assert sorted(corpus["source"]) == ["a", "c"]
+    assert dropped.row(0, named=True)["similarity"] == near
+    assert dropped["reason"].to_list() == ["near_duplicate"]
+    # the middle one first: it takes both ends with it, each similar to it directly
+    assert run(raw(*rows), ["b"])[0]["source"].to_list() == ["b"]
+
+
+def test_figures_are_not_merged_on_their_text():
+    figure = "Find the area of the shaded region in the figure."
+    assert not merged((figure, "12"), (figure, "15"))
+    assert merged((figure, "$12$"), (figure, "12."))
+    assert not merged((long() + " [image]", "12"), (long(place="hut") + " [image]", "15"))
+    assert merged((long() + " [image]", "12"), (long(place="hut") + " [image]", "12"))
+    assert not merged(("[image]", "1"), ("[image]", "2"))
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("In the diagram below, find x.", True),
+        ("The circle shown has radius 1.", True),
+        ("Use the graph below.", True),
+        ("The following table lists values.", True),
+        (r"\includegraphics{a.png}", True),
+        ("[asy] draw(A--B); [/asy]", True),
+        ("![](x.png)", True),
+        ("Sketch the graph of y = x^2.", False),
+        ("Is the graph G planar?", False),
+        ("A round table seats 5 people.", False),
+        ("Find x.", False),
+    ],
+)
+def test_what_refers_to_a_figure(text, points):
+    assert refers_to_figure(text) is points
+
+
+def test_faulted_rows_are_listed_first_and_never_kept():
+    frame = raw(
+        ("Find x", "Omitted.", "a", "no_real_solution"), ("Find x", "1", "b"), ("y?", "2", "c")
+    )
+    corpus, dropped = run(frame, ["a"])
+    assert corpus.height == 2
+    assert dropped.select("reason", "kept_problem_id", "similarity").row(0) == (
+        "no_real_solution", None, None,
+    )  # fmt: skip
+    nothing, all_dropped = run(frame.head(1))
+    assert (nothing.height, all_dropped.height) == (0, 1)
+
+
+def test_progress_counts_every_record():
+    done = []
+    deduplicate(raw(("a", "1"), ("b", "", "s", "empty_solution"), ("a", "2")), progress=done.append)
+    assert sum(done) == 3
+
+
+words = st.sampled_from(
+    ["find", "the", "area", "of", "a", "b", "x", "1", "2", "+", "=", "circle", "with", "radius"]
+)
+statements = st.lists(words, min_size=1, max_size=14).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(statements, st.sampled_from(["1", "2"]), st.sampled_from("abc")), min_size=1
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_rules_hold_in_any_order(rows, random):
+    frame = raw(*rows)
+    corpus, dropped = run(frame, ["b"], threshold=0.6, shingle=3)
+    text_of = dict(zip(corpus["problem_id"], corpus["problem"], strict=True))
+    originals = {(r["problem_id"], r["occurrence"]): r["problem"] for r in frame.rows(named=True)}
+    for row in dropped.rows(named=True):
+        kept = shingle_tokens(text_of[row["kept_problem_id"]])
+        gone = shingle_tokens(originals[row["problem_id"], row["occurrence"]])
+        if row["reason"] == "exact_duplicate":
+            assert kept == gone
+        else:
+            exact = exact_jaccard(shingles(kept, 3), shingles(gone, 3))
+            assert row["similarity"] == exact >= 0.6
+    tokens = [tuple(shingle_tokens(text)) for text in text_of.values()]
+    assert len(set(tokens)) == len(tokens)
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    again = run(raw(*shuffled), ["b"], threshold=0.6, shingle=3)[0]
+    assert again["problem_id"].to_list() == corpus["problem_id"].to_list()
+    assert again["source"].to_list() == corpus["source"].to_list()
+
+
+def test_banding_misses_almost_nothing():
+    for threshold in (0.5, 0.7, 0.85, 0.95, 1.0):
+        bands, rows = banding(threshold, 128)
+        assert bands * rows <= 128
+        assert (1 - threshold**rows) ** bands <= 1e-3
+    assert banding(0.85, 128) == (18, 7)
+    for wrong in (0.0, -1.0, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="threshold"):
+            banding(wrong, 128)
+
+
+def test_signatures_estimate_jaccard_and_ignore_order():
+    random = np.random.default_rng(0)
+    base = [f"w{i}" for i in random.integers(0, 500, 300)]
+    texts = [base, base[:250] + [f"v{i}" for i in range(50)], [f"u{i}" for i in range(300)]]
+    matrix = signatures(texts, 5, 256, 1)
+    assert matrix.shape == (3, 256)
+    exact = exact_jaccard(shingles(texts[0], 5), shingles(texts[1], 5))
+    assert (matrix[0] == matrix[1]).mean() == pytest.approx(exact, abs=0.1)
+    assert (matrix[0] == matrix[2]).mean() < 0.05
+    assert np.array_equal(signatures(texts[::-1], 5, 256, 1)[::-1], matrix)
+    assert not np.array_equal(signatures(texts, 5, 256, 2), matrix)
+    with pytest.raises(ValueError, match="has no shingle"):
+        signatures([["a"]], 5, 16, 1)
+
+
+def test_candidates_equal_brute_force_and_respect_blocks():
+    random = np.random.default_rng(1)
+    matrix = random.integers(0, 2, (60, 8)).astype(np.uint32)
+    bands, rows = banding(0.8, 8)
+    expected = {
+        (i, j)
+        for i in range(60)
+        for j in range(i + 1, 60)
+        if any((matrix[i] == matrix[j])[b * rows : (b + 1) * rows].all() for b in range(bands))
+    }
+    assert set(map(tuple, candidate_pairs(matrix, 0.8).tolist())) == expected
+    blocks = (np.arange(60) % 3).astype(np.uint64)
+    inside = {(i, j) for i, j in expected if i % 3 == j % 3}
+    assert set(map(tuple, candidate_pairs(matrix, 0.8, blocks).tolist())) == inside
+    assert candidate_pairs(np.empty((0, 8), dtype=np.uint32), 0.8).shape == (0, 2)
+
+
+def test_exact_jaccard():
+    assert exact_jaccard({1, 2}, {2, 3}) == pytest.approx(1 / 3)
+    assert exact_jaccard(set(), set()) == 0.0
+
+
+def test_real_problems():
+    if not REAL.exists():
+        pytest.skip("the real problems are not beside the checkout")
+    frame = read_corpus([REAL])
+    corpus, dropped = run(frame)
+    assert frame.height == 1684
+    assert dict(dropped["reason"].value_counts().iter_rows()) == {
+        "exact_duplicate": 24,
+        "near_duplicate": 1,
+    }
+    records = [json.loads(line) for line in REAL.read_bytes().split(b"\n") if line]
+    assert set(corpus["source_id"]) <= {str(record["id"]) for record in records}
