@@ -6,6 +6,7 @@ import json
 
 import click
 import polars as pl
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -14,6 +15,8 @@ from saber_assets.retrieval.tables import SETTINGS
 from saber_resources.errors import SetupError
 
 BAR_CELLS = 24
+ROOMY_CELLS = 110
+SHORT = dict(zip(DOMAINS, ("Alg", "Geo", "NT", "Comb", "Calc"), strict=True))
 FORMATS = ("table", "json", "csv", "markdown")
 
 
@@ -83,16 +86,19 @@ def markdown(rows: pl.DataFrame) -> str:
 def _print_table(rows: pl.DataFrame, title: str, highlight: str | None) -> None:
     domains = [domain for domain in DOMAINS if domain in rows.columns]
     console = Console(highlight=False)
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for name, justify in (("#", "right"), ("retriever", "left"), ("mean", "right")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("95 % interval", no_wrap=True)
-    roomy = console.width >= 110
+    roomy = console.width >= ROOMY_CELLS
+    failed = rows["failed"].sum() > 0
+    table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("retriever", no_wrap=True)
+    table.add_column("mean", justify="right", no_wrap=True)
+    table.add_column("95 %", no_wrap=True)
     if roomy:
         table.add_column("0" + " " * (BAR_CELLS - 2) + "1", no_wrap=True)
     for domain in domains:
-        table.add_column(domain.split()[0] if not roomy else domain, justify="right")
-    table.add_column("failed", justify="right")
+        table.add_column(SHORT[domain], justify="right", no_wrap=True)
+    if failed:
+        table.add_column("failed", justify="right", no_wrap=True)
     for row in rows.iter_rows(named=True):
         cells = [
             str(row["rank"]),
@@ -101,7 +107,7 @@ def _print_table(rows: pl.DataFrame, title: str, highlight: str | None) -> None:
             f"{row['low']:.3f}–{row['high']:.3f}",
             *([bar(row["low"], row["mean"], row["high"])] if roomy else []),
             *(_mean(row[domain]) for domain in domains),
-            str(row["failed"]) if row["failed"] else "",
+            *([str(row["failed"] or "")] if failed else []),
         ]
         table.add_row(*cells, style="bold green" if row["retriever"] == highlight else None)
     console.print(table)
