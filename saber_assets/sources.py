@@ -59,14 +59,16 @@ def source_versions(settings: Settings) -> dict[str, str]:
     }
 
 
-def source_events(settings: Settings, instance: dg.DagsterInstance) -> list[dg.AssetObservation]:
-    """Return an observation for each external asset whose version is not the last one reported."""
+def source_events(
+    settings: Settings, instance: dg.DagsterInstance
+) -> list[dg.AssetMaterialization]:
+    """Return an event for each external asset whose version is not the last one reported."""
     events = []
     for name, version in source_versions(settings).items():
-        records = instance.fetch_observations(dg.AssetKey(name), limit=1).records
-        last = records[0].asset_observation if records else None
-        if last is None or last.tags.get("dagster/data_version") != version:
-            events.append(dg.AssetObservation(name, tags={"dagster/data_version": version}))
+        records = instance.fetch_materializations(dg.AssetKey(name), limit=1).records
+        last = records[0].asset_materialization if records else None
+        if last is None or (last.tags or {}).get("dagster/data_version") != version:
+            events.append(dg.AssetMaterialization(name, tags={"dagster/data_version": version}))
     return events
 
 
