@@ -88,7 +88,14 @@ def _print_table(rows: pl.DataFrame, title: str, highlight: str | None) -> None:
     console = Console(highlight=False)
     roomy = console.width >= ROOMY_CELLS
     failed = rows["failed"].sum() > 0
-    table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD)
+    table = Table(
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("retriever", no_wrap=True)
     table.add_column("mean", justify="right", no_wrap=True)
