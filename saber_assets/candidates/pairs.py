@@ -143,8 +143,11 @@ def over_blocks(
         The rows of a block and what the kernel returned, in the order of `rows`.
     """
     blocks = [rows[begin : begin + block] for begin in range(0, len(rows), block)]
-    with ThreadPoolExecutor(workers or available_cores()) as pool:
+    pool = ThreadPoolExecutor(workers or available_cores())
+    try:
         for members, result in zip(blocks, pool.map(kernel, blocks), strict=True):
             yield members, result
             if progress is not None:
                 progress(len(members))
+    finally:  # an error or an interrupt drops the blocks that have not begun
+        pool.shutdown(cancel_futures=True)

@@ -215,9 +215,13 @@ def test_threads_and_blocks_change_nothing_and_progress_is_told():
     assert (similarity_histograms(features, domains, workers=3).counts == single).all()
 
 
-def test_an_error_in_a_block_reaches_the_caller():
+def test_an_error_in_a_block_reaches_the_caller_and_stops_the_pass():
+    begun = []
+
     def kernel(rows):
+        begun.append(int(rows[0]))
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        list(over_blocks(np.arange(3), kernel, block=1))
+        list(over_blocks(np.arange(5000), kernel, block=1, workers=1))
+    assert len(begun) < 5000
