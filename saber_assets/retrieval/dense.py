@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 REVISION = 1
 DECIMALS = 6
-"""Cosines are rounded to what float32 arithmetic supports. The bits below depend on which texts
-share a batch and on the number of threads, and would decide ties."""
+"""Cosines are rounded to what vectors in float32 support: below it, noise would decide ties."""
 
 CACHE_BYTES = 512 * 2**20
 ENTRY_OVERHEAD = 200

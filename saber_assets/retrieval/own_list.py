@@ -44,7 +44,10 @@ def read_own(path: Path) -> list[Own]:
         own = _own(item)
         if own is None:
             raise InputError(f"item {number} of {path} lacks a name or a reference", mend)
-        check_name(own.name)
+        try:
+            check_name(own.name)
+        except InputError as error:
+            raise InputError(f"item {number} of {path}: {error.what}", mend) from error
         if any(own.name == other.name for other in found):
             raise InputError(f"the name '{own.name}' occurs twice in {path}", mend)
         found.append(own)
