@@ -216,7 +216,7 @@ class Gateway:
                 self._advance(1)
 
         workers = [asyncio.create_task(work()) for _ in range(min(self._concurrency, len(missing)))]
-        ticker = asyncio.create_task(self._flush_regularly())
+        ticker = asyncio.create_task(self._store.flush_regularly())
         try:
             await asyncio.gather(*workers)
         finally:
@@ -226,11 +226,6 @@ class Gateway:
             for endpoint in endpoints:
                 await endpoint.client.close()
         return answers
-
-    async def _flush_regularly(self) -> None:
-        while True:
-            await asyncio.sleep(0.5)
-            self._store.flush_if_due()
 
     def _client(self, url: str) -> openai.AsyncOpenAI:
         key = os.environ.get(self._api_key_variable) or "none"

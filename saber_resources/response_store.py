@@ -6,6 +6,7 @@ asked (model, messages, schema, sampling, attempt), never by which endpoint answ
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import sqlite3
@@ -192,6 +193,12 @@ class ResponseStore:
             waited = time.monotonic() - self._waiting_since
             if self._waiting and waited >= self._flush_seconds:
                 self.flush()
+
+    async def flush_regularly(self) -> None:
+        """Write what is due, for ever; for a task that is cancelled at the end."""
+        while True:
+            await asyncio.sleep(self._flush_seconds / 2)
+            self.flush_if_due()
 
     def flush(self) -> None:
         """Write what waits, in one transaction."""
