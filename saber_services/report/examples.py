@@ -60,11 +60,8 @@ class Example:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """Return a text without control characters, cut at a space near `longest` characters."""
-    clean = "".join(
-        letter if letter >= " " or letter in "\n\t" else "\N{REPLACEMENT CHARACTER}"
-        for letter in text.replace("\r\n", "\n").strip()
-    )
+    """Return a text cut at a space near `longest` characters, with an ellipsis if it was."""
+    clean = text.strip()
     if len(clean) <= longest:
         return clean
     head = clean[:longest]

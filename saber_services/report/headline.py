@@ -73,8 +73,9 @@ def _count(source: Source, table: str) -> str | None:
 def _pool_size(source: Source) -> str | None:
     if not source.has("candidate_pools"):
         return None
-    sizes = source.read("candidate_pools", "query_id").group_by("query_id").agg(pl.len())["len"]
-    if sizes.is_empty():
+    pools = source.read("candidate_pools", "query_id").group_by("query_id").agg(pl.len())
+    sizes: list[int] = pools["len"].to_list()
+    if not sizes:
         return "0"
-    low, high = sizes.min(), sizes.max()
+    low, high = min(sizes), max(sizes)
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,6 +16,9 @@ from saber_services.report.content import gather
 
 FOLDER = Path(__file__).parent
 TEMPLATE = "page.html.j2"
+
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Control characters that an HTML page must not contain."""
 
 
 def write_report(tables: Path, target: Path, title: str) -> Path:
@@ -43,6 +48,7 @@ def render(tables: Path, title: str) -> str:
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -56,6 +62,13 @@ def render(tables: Path, title: str) -> str:
         script=Markup(script),  # noqa: S704
         script_hash=_hash(script),
     )
+
+
+def _printable(value: Any) -> Any:
+    """Return a text with control characters replaced, and anything else as it is."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value)
 
 
 def _hash(script: str) -> str:

@@ -97,12 +97,12 @@ def read_standings(source: Source) -> Standings | None:
     """Return the standings, or None where no leaderboard is made or it has no rows."""
     if not source.has(LEADERBOARD.name):
         return None
-    board = source.read(LEADERBOARD.name, *LEADERBOARD.columns)
-    settings = [*SETTINGS, *sorted(set(board["setting"]) - set(SETTINGS))]
+    means = source.read(LEADERBOARD.name, *LEADERBOARD.columns)
+    settings = [*SETTINGS, *sorted(set(means["setting"]) - set(SETTINGS))]
     order = pl.col("setting").replace_strict(
         settings, list(range(len(settings))), return_dtype=pl.Int32
     )
-    rows = board.with_columns(place=order).sort("place", "measure", "rank", "retriever")
+    rows = means.with_columns(place=order).sort("place", "measure", "rank", "retriever")
     groups = [
         (key, list(group))
         for key, group in groupby(
