@@ -123,7 +123,7 @@ def _load_file(path: Path) -> _Loaded:
     if not path.is_file():
         raise InputError(f"the file {path} doesn't exist", "check the path before the colon")
     known = _loaded.get(path)
-    if known is not None and _digest(known.files) == known.digest:
+    if known is not None and _is_unchanged(known):
         return known
     digest = _digest((path,))
     address = hashlib.blake2b(str(path).encode(), digest_size=4).hexdigest()
@@ -146,7 +146,7 @@ def _load_file(path: Path) -> _Loaded:
 
 def _load_module(name: str) -> _Loaded:
     try:
-        with _importable(Path.cwd()):
+        with _importable(Path.cwd()) as brought:
             module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
@@ -157,8 +157,12 @@ def _load_module(name: str) -> _Loaded:
         raise _import_fault(error, None, name) from error
     except (Exception, SystemExit) as error:
         raise _import_fault(error, None, name) from error
-    files = (Path(module.__file__),) if module.__file__ else ()
+    files = tuple(dict.fromkeys([*([Path(module.__file__)] if module.__file__ else []), *brought]))
     return _Loaded(module, files, _digest(files))
+
+
+def _is_unchanged(known: _Loaded) -> bool:
+    return all(file.is_file() for file in known.files) and _digest(known.files) == known.digest
 
 
 @contextmanager
@@ -170,23 +174,37 @@ def _importable(folder: Path) -> Iterator[list[Path]]:
     """
     aside = {name: sys.modules.pop(name) for name in list(_siblings) if name in sys.modules}
     before = set(sys.modules)
-    entry = str(folder)
+    entry, writes_no_bytecode = str(folder), sys.dont_write_bytecode
     sys.path.insert(0, entry)
+    sys.dont_write_bytecode = True  # it would litter the folder, and outlive an edit in its second
     importlib.invalidate_caches()
     brought: list[Path] = []
     try:
         yield brought
     finally:
+        sys.dont_write_bytecode = writes_no_bytecode
         if entry in sys.path:
             sys.path.remove(entry)
         for name in set(sys.modules) - before:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file and Path(file).is_relative_to(folder) and not name.startswith("saber_own_"):
+            file = _file_beside(sys.modules[name], name.partition(".")[0], folder, before)
+            if file is not None:
                 _siblings.add(name)
-                brought.append(Path(file))
+                brought.append(file)
         brought.sort()
         for name, module in aside.items():
             sys.modules.setdefault(name, module)
+
+
+def _file_beside(module: ModuleType, package: str, folder: Path, before: set[str]) -> Path | None:
+    """Return the file of a module that lies directly in the folder, or in a package that does.
+
+    What is installed below it doesn't count, such as the packages of a virtual environment; nor
+    do more modules of a package that was there before, such as this one.
+    """
+    file = Path(getattr(module, "__file__", None) or "")
+    if package in before or file.suffix != ".py" or not file.is_relative_to(folder):
+        return None
+    return file if file.relative_to(folder).parts[0] in (package, f"{package}.py") else None
 
 
 def _digest(files: tuple[Path, ...]) -> str:

@@ -80,6 +80,22 @@ def test_files_beside_it_are_importable_count_and_do_not_mix(write):
     changed = load_own(f"{path.parents[1] / 'one' / 'mine.py'}:Mine")
     assert changed.version != versions["one"]
     assert changed.make().score("q", ["d"]) == [3.0]
+    assert not list(path.parents[1].rglob("__pycache__"))
+    write(GOOD, "one/mine.py")
+    (path.parents[1] / "one" / "helper.py").unlink()
+    assert load_own(f"{path.parents[1] / 'one' / 'mine.py'}:Mine").make().score("q", ["d"]) == [1.0]
+
+
+def test_installed_packages_below_it_are_left_alone(write, monkeypatch):
+    write("VALUE = 1.0\n", ".venv/site-packages/installed_below.py")
+    path = write("import installed_below, saber_assets.evaluation.tables\n" + GOOD)
+    monkeypatch.syspath_prepend(str(path.parent / ".venv" / "site-packages"))
+    load_own(f"{path}:Mine")
+    kept = sys.modules["installed_below"]
+    path.write_text(path.read_text() + "# edited\n")
+    load_own(f"{path}:Mine")
+    assert sys.modules["installed_below"] is kept
+    del sys.modules["installed_below"]
 
 
 def test_dataclasses_and_pickle_work(write):
