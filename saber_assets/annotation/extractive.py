@@ -17,12 +17,16 @@ MAX_WORDS = 30
 _MAX_TECHNIQUES = 3
 _MAX_KEYWORDS = 8
 _MIN_SENTENCE_WORDS = 4
+_MIN_KNOWN_WORDS = 2
+"""A sentence that names no topic needs this many words from the ontology to be of use."""
+_KNOWN_WORD_SHARE = 0.1
 
 _DISPLAYED = re.compile(
     r"\[asy\].*?\[/asy\]|\$\$.*?\$\$|\\\[.*?\\\]|\\begin\{([a-zA-Z]+\*?)\}.*?\\end\{\1\}", re.DOTALL
 )
 _INLINE = re.compile(r"\$[^$]{0,400}\$|\\\(.{0,400}?\\\)", re.DOTALL)
-_COMMAND = re.compile(r"\\[a-zA-Z]+\*?|[{}~]")
+_COMMAND = re.compile(r"<<[^<>]*>>|#{2,}|\\[a-zA-Z]+\*?|[{}~]")
+"""LaTeX left over outside mathematics, and the calculator marks of GSM8K."""
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n\s*\n|\n(?=\s*(?:[-*\d(]|Step|Case))")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
 _LEADING = re.compile(r"^(?:[^A-Za-z]+|(?:step|case|part|hint|solution|proof)\b[\s\d.:()]*)+", re.I)
@@ -46,7 +50,7 @@ def extract_summary(solution: str, lexicon: TopicLexicon, specific: dict[int, fl
 
     Returns:
         A Summary whose core idea has at most 30 words; no_core_idea where the solution names no
-        technique and has no sentence of four words.
+        technique and no sentence of it speaks of mathematics.
     """
     techniques = _techniques(lexicon, specific)
     sentences = sorted(_sentences(solution, lexicon), key=lambda s: (-s.weight, s.position))
@@ -82,9 +86,12 @@ def _sentences(solution: str, lexicon: TopicLexicon) -> list[_Sentence]:
         text = _plain(raw or "")
         if len(_WORD.findall(text)) < _MIN_SENTENCE_WORDS:
             continue
-        phrases = {hit.phrase for hit in lexicon.hits(topic_words(text))}
-        weight = sum(sorted(lexicon.phrase_weights[phrase] for phrase in phrases))
-        found.append(_Sentence(text, weight, position))
+        words = topic_words(text)
+        phrases = {hit.phrase for hit in lexicon.hits(words)}
+        known = sorted(lexicon.idf[word] for word in set(words) if word in lexicon.idf)
+        if phrases or len(known) >= _MIN_KNOWN_WORDS:
+            weight = sum(sorted(lexicon.phrase_weights[phrase] for phrase in phrases))
+            found.append(_Sentence(text, weight + _KNOWN_WORD_SHARE * sum(known), position))
     return found
 
 

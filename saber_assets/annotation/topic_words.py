@@ -23,7 +23,7 @@ _NOTATION: dict[str, tuple[str, ...]] = {
     r"\int": ("integral",), r"\iint": ("double", "integral"), r"\oint": ("contour", "integral"),
     r"\lim": ("limit",), r"\partial": ("partial", "derivative"), r"\nabla": ("gradient",),
     r"\sum": ("summation",), r"\prod": ("product",), r"\binom": ("binomial", "coefficient"),
-    r"\choose": ("binomial", "coefficient"), r"\mod": ("modulo",), r"\equiv": ("congruent",),
+    r"\choose": ("binomial", "coefficient"), r"\mod": ("modulo",), r"\equiv": ("congruence",),
     r"\gcd": ("gcd",), r"\lcm": ("lcm",), r"\nmid": ("divide",),
     r"\sin": ("sine",), r"\cos": ("cosine",), r"\tan": ("tangent", "function"),
     r"\cot": ("cotangent",), r"\sec": ("secant", "function"), r"\csc": ("cosecant",),

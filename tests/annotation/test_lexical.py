@@ -130,10 +130,19 @@ def test_summaries_are_short_whatever_the_text(text, nodes):
     assert 0 <= summary.confidence <= 1
 
 
-@pytest.mark.parametrize("solution", ["", "$x=2$", "42", "\\[ y^2 = 3 \\]"])
+@pytest.mark.parametrize(
+    "solution",
+    ["", "$x=2$", "42", "\\[ y^2 = 3 \\]", "She needs 99/3=<<99/3=33>>33 loaves. #### 33"],
+)
 def test_nothing_said_is_no_core_idea(solution):
     [summary] = LexicalAnnotator(TREE).summarise([Problem("x", "s", solution)])
     assert summary.no_core_idea and summary.core_idea == "" and summary.confidence == 0
+
+
+def test_calculator_marks_are_no_idea():
+    solution = "By Fermat's little theorem it is 2*3=<<2*3=6>>6 in the end. #### 6"
+    [summary] = LexicalAnnotator(TREE).summarise([Problem("x", "s", solution)])
+    assert "<<" not in summary.core_idea and "#" not in summary.core_idea
 
 
 def test_the_candidate_with_the_query_technique_wins():
