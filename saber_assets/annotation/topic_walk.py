@@ -15,6 +15,7 @@ import polars as pl
 
 from saber_assets.annotation.annotator import Annotator, Failure, Problem, TopicTask
 from saber_assets.annotation.tables import TOPIC_FAILURES, TOPIC_SETS
+from saber_assets.ontology.tree import keep_most_specific
 
 KEEP = 0.85
 ROOT = 0
@@ -85,17 +86,6 @@ class _Tree:
                 number += 1
             names.append(name)
         return tuple(names)
-
-    def most_specific(self, nodes: Iterable[int]) -> list[int]:
-        """Return the nodes, ascending, without those that are ancestors of another."""
-        chosen = set(nodes)
-        covered: set[int] = set()
-        for node in chosen:
-            above = self.parent[node]
-            while above >= 0 and above not in covered:
-                covered.add(above)
-                above = self.parent[above]
-        return sorted(chosen - covered)
 
 
 def walk_topics(
@@ -212,7 +202,7 @@ def _topic_sets(walks: Sequence[_Walk], nodes: _Tree, annotator: str) -> pl.Data
     for walk in walks:
         if walk.failure is not None:
             continue
-        chosen = nodes.most_specific(walk.assigned)
+        chosen = keep_most_specific(walk.assigned, nodes.parent)
         domains = {domain for node in chosen if (domain := nodes.domain[node]) is not None}
         rows.append(
             {

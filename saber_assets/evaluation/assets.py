@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import dagster as dg
 import polars as pl
+from dagster import AssetExecutionContext
 
 from saber_assets.evaluation.leaderboard import build_leaderboard, measure_queries
 from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
 from saber_assets.materialize import declare, hand_over
-from saber_assets.plots import intervals, shown
+from saber_assets.plots import histogram, intervals, shown
+from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import registry
 from saber_assets.retrieval.tables import (
     RETRIEVER_FAILURES,
@@ -27,23 +29,23 @@ DATA_TAG = "dagster/data_version"
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     """Return the assets of this stage, configured."""
     evaluation = settings.profile.evaluation
-    values = {"evaluation": evaluation.model_dump()}
+    measure_values = {"evaluation": {"gain": evaluation.gain, "cutoff": evaluation.cutoff}}
+    board_values = {
+        "evaluation": {"resamples": evaluation.resamples, "seed": evaluation.seed},
+    }
     measure = Ndcg(gain=evaluation.gain, cutoff=evaluation.cutoff)
 
     @dg.multi_asset(
-        name="evaluate",
-        outs=declare([QUERY_MEASURES, LEADERBOARD], group="evaluation", version=1, values=values),
+        name="measure_queries",
+        outs=declare([QUERY_MEASURES], group="evaluation", version=1, values=measure_values),
         deps=[RETRIEVER_SCORES.name, RETRIEVER_FAILURES.name],
     )
-    def leaderboard(
-        context: dg.AssetExecutionContext,
-        relevance_ratings: pl.DataFrame,
-        benchmark_queries: pl.DataFrame,
+    def query_measures(
+        context: AssetExecutionContext, relevance_ratings: pl.DataFrame
     ) -> Iterator[dg.Output[pl.DataFrame]]:
-        entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
         versions = {
             name: version
-            for name in entries
+            for name in _entries(settings)
             if (version := _partition_version(context.instance, name)) is not None
         }
         measured = measure_queries(
@@ -52,37 +54,49 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             relevance_ratings,
             measure,
         )
+        yield from hand_over(
+            [(QUERY_MEASURES, measured)],
+            measure_values,
+            {
+                QUERY_MEASURES.name: {
+                    PARTITIONS_KEY: dg.MetadataValue.json(versions),
+                    "values": shown(histogram(measured["value"], f"{measure}", "value")),
+                }
+            },
+        )
+
+    @dg.multi_asset(
+        name="rank_retrievers",
+        outs=declare([LEADERBOARD], group="evaluation", version=1, values=board_values),
+    )
+    def leaderboard(
+        query_measures: pl.DataFrame, benchmark_queries: pl.DataFrame
+    ) -> Iterator[dg.Output[pl.DataFrame]]:
         board = build_leaderboard(
-            measured,
+            query_measures,
             benchmark_queries,
-            {name: entry.family for name, entry in entries.items()},
+            {name: entry.family for name, entry in _entries(settings).items()},
             resamples=evaluation.resamples,
             seed=evaluation.seed,
         )
         main = board.filter((pl.col("setting") == SETTINGS[0]) & (pl.col("domain") == "all"))
-        partitions = {PARTITIONS_KEY: dg.MetadataValue.json(versions)}
+        plot = intervals(
+            main["retriever"].to_list(),
+            main["mean"].to_list(),
+            main["low"].to_list(),
+            main["high"].to_list(),
+            f"{measure}, {SETTINGS[0]}, 95 % intervals",
+            str(measure),
+        )
         yield from hand_over(
-            [(QUERY_MEASURES, measured), (LEADERBOARD, board)],
-            values,
-            {
-                QUERY_MEASURES.name: partitions,
-                LEADERBOARD.name: {
-                    **partitions,
-                    "board": shown(
-                        intervals(
-                            main["retriever"].to_list(),
-                            main["mean"].to_list(),
-                            main["low"].to_list(),
-                            main["high"].to_list(),
-                            f"{measure}, {SETTINGS[0]}, 95 % intervals",
-                            str(measure),
-                        )
-                    ),
-                },
-            },
+            [(LEADERBOARD, board)], board_values, {LEADERBOARD.name: {"board": shown(plot)}}
         )
 
-    return [leaderboard]
+    return [query_measures, leaderboard]
+
+
+def _entries(settings: Settings) -> dict[str, Entry]:
+    return registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
 
 
 def _partition_version(instance: dg.DagsterInstance, name: str) -> str | None:

@@ -1,0 +1,153 @@
+"""A small built workdir, and a language model that is a script, for the tests of the services."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from saber_resources.settings import load_settings, save_settings
+from saber_services.builder import build
+
+SMALL = {
+    "selection": {"queries": 6},
+    "tournament": {"rounds": 4},
+    "retrieval": {"retrievers": ["bm25", "random", "ratings"]},
+}
+
+
+@pytest.fixture(scope="session")
+def small():
+    return SMALL
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    root = tmp_path_factory.mktemp("built") / "work"
+    build(save_settings(root, "sample", SMALL))
+    return root
+
+
+@pytest.fixture
+def workdir(built, tmp_path):
+    """A copy of the built workdir that a test may change."""
+    copy = tmp_path / "work"
+    shutil.copytree(built, copy)
+    return copy
+
+
+@pytest.fixture
+def settings(workdir):
+    return load_settings(workdir)
+
+
+class ScriptedModel:
+    """An OpenAI-compatible server that answers each kind of prompt from a hash of its text."""
+
+    def __init__(self, seconds: float = 0.0):
+        self.calls: Counter[str] = Counter()
+        self.lock = threading.Lock()
+        self.seconds = seconds
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                time.sleep(model.seconds)
+                kind, text = answer(body)
+                with model.lock:
+                    model.calls[kind] += 1
+                data = completion(text).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                try:
+                    self.wfile.write(data)
+                except OSError:
+                    pass  # the client was killed, as some tests do
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def total(self) -> int:
+        with self.lock:
+            return sum(self.calls.values())
+
+
+def answer(body: dict) -> tuple[str, str]:
+    text = "\n".join(message["content"] for message in body["messages"])
+    number = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
+    properties = schema.get("properties", {})
+    if "scores" in properties:
+        names = offered(text)
+        scores = {
+            name: 1.0 if place == 1 + number[0] % max(1, len(names) - 1) else 0.1
+            for place, name in enumerate(names)
+        }
+        return "topic_scores", json.dumps({"scores": scores})
+    if "coreIdea" in properties:
+        words = [word for word in text.split() if word.isalpha()][-12:]
+        return "summary", json.dumps(
+            {
+                "noCoreIdea": False,
+                "coreIdea": "Use " + " ".join(words),
+                "supportingIdeas": [],
+                "keywords": words[:2],
+                "confidence": 0.5,
+            }
+        )
+    return "pairwise_judge", f"Both use ideas. \\boxed{{{1 + number[1] % 2}}}"
+
+
+def offered(text: str) -> list[str]:
+    return [line[2:].strip() for line in text.splitlines() if line.startswith("- ")]
+
+
+def completion(text: str) -> str:
+    return json.dumps(
+        {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "scripted",
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": text},
+                }
+            ],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+        }
+    )
+
+
+@pytest.fixture
+def scripted_model():
+    """Start scripted models; they end with the test."""
+    started = []
+
+    def start(seconds: float = 0.0) -> ScriptedModel:
+        model = ScriptedModel(seconds)
+        started.append(model)
+        return model
+
+    yield start
+    for model in started:
+        model.server.shutdown()
+        model.server.server_close()

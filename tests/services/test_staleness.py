@@ -1,0 +1,159 @@
+"""What a change makes stale: exactly what depends on it, and no more."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from saber_assets.definitions import build_definitions
+from saber_resources.settings import load_settings, save_settings
+from saber_resources.shipped import shipped
+from saber_services.builder import build, open_board
+from saber_services.staleness import changed_values
+
+
+def survey(settings):
+    with open_board(settings) as board:
+        return board.survey().states
+
+
+def directly_changed(settings) -> set[str]:
+    """Assets that are stale for a reason of their own, not only because of what is upstream."""
+    return {
+        state.name
+        for state in survey(settings)
+        if any(not reason.startswith("upstream ") for reason in state.reasons)
+    }
+
+
+def not_fresh(settings) -> set[str]:
+    return {state.name for state in survey(settings) if state.status != "fresh"}
+
+
+CORPUS = {"raw_problems", "deduped_corpus", "dropped_problems"}
+TOPICS = {"topic_sets", "topic_failures"}
+SUMMARIES = {"solution_summaries", "summary_failures"}
+CANDIDATES = {"relevance_thresholds", "benchmark_queries", "candidate_pools"}
+JUDGMENTS = {"pairwise_judgments", "judgment_failures"}
+BOARD = {"retriever_scores", "retriever_failures", "query_measures", "leaderboard"}
+FROM_JUDGMENTS = JUDGMENTS | {"relevance_ratings"} | BOARD
+FROM_POOLS = {"candidate_pools"} | FROM_JUDGMENTS
+
+CHANGES = [
+    ({"corpus": {"dedup_threshold": 0.8}}, {"deduped_corpus", "dropped_problems"},
+     CORPUS - {"raw_problems"} | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
+    ({"corpus": {"bad_rows": "set_aside"}}, {"raw_problems"},
+     CORPUS | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
+    ({"ontology": {"max_nodes": 5000}}, {"ontology_tree"},
+     {"ontology_tree"} | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
+    ({"annotation": {"keep": 0.8}}, TOPICS, TOPICS | CANDIDATES | FROM_POOLS),
+    ({"thresholds": {"k": 5}}, CANDIDATES, CANDIDATES | FROM_POOLS),
+    ({"selection": {"queries": 5}}, {"benchmark_queries"}, {"benchmark_queries"} | FROM_POOLS),
+    ({"selection": {"seed": 9}}, {"benchmark_queries", "candidate_pools"},
+     {"benchmark_queries"} | FROM_POOLS),
+    ({"tournament": {"rounds": 3}}, JUDGMENTS, FROM_JUDGMENTS),
+    ({"ratings": {"penalty": 2.0}}, {"relevance_ratings"}, {"relevance_ratings"} | BOARD),
+    ({"evaluation": {"gain": "linear"}}, {"query_measures"}, {"query_measures", "leaderboard"}),
+    ({"evaluation": {"resamples": 50}}, {"leaderboard"}, {"leaderboard"}),
+    ({"checks": {"max_failure_share": 0.5}}, set(), set()),
+    ({"llm": {"concurrency": 3}}, set(), set()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "direct", "all_of_them"), CHANGES, ids=[json.dumps(change[0]) for change in CHANGES]
+)
+def test_a_changed_value_makes_stale_what_depends_on_it(workdir, change, direct, all_of_them):
+    settings = save_settings(workdir, None, change)
+    assert directly_changed(settings) == direct
+    assert not_fresh(settings) == all_of_them
+
+
+def test_reasons_name_the_value(workdir):
+    settings = save_settings(workdir, None, {"tournament": {"rounds": 3}})
+    reasons = {state.name: state.reasons for state in survey(settings)}
+    assert reasons["pairwise_judgments"] == ("tournament.rounds: 4 -> 3",)
+    assert reasons["relevance_ratings"] == ("upstream pairwise_judgments is stale",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "touched"),
+    [("pairwise_judge", JUDGMENTS), ("summary", SUMMARIES), ("topic_scores", TOPICS)],
+)
+def test_an_edited_prompt_touches_only_its_own_step(tmp_path, prompt, touched):
+    settings = save_settings(
+        tmp_path / "work",
+        "sample",
+        {
+            "annotation": {"annotator": "llm"},
+            "judging": {"annotator": "llm"},
+            "llm": {"model": "m"},
+        },
+    )
+    before = code_versions(settings)
+    settings.workdir.prompts.mkdir()
+    text = (shipped("prompts") / f"{prompt}.md").read_text(encoding="utf-8")
+    (settings.workdir.prompts / f"{prompt}.md").write_text(text + "\nBe brief.\n", encoding="utf-8")
+    after = code_versions(settings)
+    assert {name for name in before if before[name] != after[name]} == touched
+
+
+def code_versions(settings) -> dict[str, str]:
+    graph = build_definitions(settings).resolve_asset_graph()
+    return {
+        key.to_user_string(): graph.get(key).code_version for key in graph.materializable_asset_keys
+    }
+
+
+def test_a_retriever_more_is_one_partition_more(workdir):
+    names = ["bm25", "random", "ratings", "jaccard"]
+    settings = save_settings(workdir, None, {"retrieval": {"retrievers": names}})
+    missing = {(s.name, s.partition) for s in survey(settings) if s.status == "missing"}
+    assert missing == {("retriever_scores", "jaccard"), ("retriever_failures", "jaccard")}
+    outcome = build(settings)
+    assert outcome.made == ["retriever_failures[jaccard]", "query_measures", "leaderboard"]
+    assert not not_fresh(settings)
+
+
+def test_a_retriever_less_changes_the_board_alone(workdir):
+    settings = save_settings(workdir, None, {"retrieval": {"retrievers": ["bm25", "ratings"]}})
+    assert not_fresh(settings) == {"query_measures", "leaderboard"}
+
+
+def test_a_file_that_is_gone_is_made_again(workdir):
+    settings = load_settings(workdir)
+    (settings.workdir.tables / "relevance_ratings.parquet").unlink()
+    assert {s.name for s in survey(settings) if s.status == "missing"} == {"relevance_ratings"}
+    made = build(settings).made
+    assert made == ["relevance_ratings"], "the same content keeps what follows fresh"
+
+
+def test_a_second_build_does_nothing(workdir):
+    outcome = build(load_settings(workdir))
+    assert outcome.made == []
+    assert "leaderboard" in outcome.fresh
+
+
+def test_a_changed_input_row_is_noticed_and_a_repeat_stops_early(workdir, tmp_path):
+    sample = sorted((shipped("prompts").parent / "saber_assets/corpus/sample").glob("*.jsonl"))
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    files = [str(shutil.copy(path, folder)) for path in sample]
+    settings = save_settings(workdir, None, {"corpus": {"files": files}})
+    assert not directly_changed(settings), "the same files elsewhere are the same input"
+
+    record = json.loads((folder / "algebra.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    with (folder / "algebra.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**record, "id": "a-repeat"}) + "\n")
+    assert directly_changed(settings) == {"raw_problems"}
+    made = build(settings).made
+    assert made == ["raw_problems", "deduped_corpus", "dropped_problems"]
+    assert not not_fresh(settings)
+
+
+def test_changed_values_are_named_by_their_place():
+    before = {"tournament": {"rounds": 20, "seed": 1}, "prompts": {"summary": "a"}}
+    now = {"tournament": {"rounds": 5, "seed": 1}, "prompts": {"summary": "b"}}
+    assert changed_values(before, now) == ["prompt 'summary' changed", "tournament.rounds: 20 -> 5"]
