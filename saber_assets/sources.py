@@ -54,8 +54,8 @@ def source_versions(settings: Settings) -> dict[str, str]:
         InputError: when a file can't be read.
     """
     return {
-        CORPUS_FILES: _hash(corpus_files(settings)),
-        ONTOLOGY_FILE: _hash([ontology_file(settings)]),
+        CORPUS_FILES: _hash("corpus file", corpus_files(settings)),
+        ONTOLOGY_FILE: _hash("ontology file", [ontology_file(settings)]),
     }
 
 
@@ -72,9 +72,26 @@ def source_events(
     return events
 
 
-def _hash(paths: Sequence[Path]) -> str:
+def check_file(path: Path, label: str) -> None:
+    """Refuse what is not a file.
+
+    Args:
+        path: what was given.
+        label: what it should be, such as "corpus file".
+
+    Raises:
+        InputError: when there is nothing there, or a folder.
+    """
+    if path.is_dir():
+        raise InputError(f"the {label} {path} is a folder", "name a file in it")
+    if not path.exists():
+        raise InputError(f"the {label} {path} does not exist", "check the path")
+
+
+def _hash(label: str, paths: Sequence[Path]) -> str:
     digest = hashlib.blake2b(digest_size=12)
     for path in paths:
+        check_file(path, label)
         digest.update(f"\0{path.name}\0".encode())
         try:
             with path.open("rb") as file:
@@ -82,6 +99,6 @@ def _hash(paths: Sequence[Path]) -> str:
                     digest.update(block)
         except OSError as error:
             raise InputError(
-                f"{path} can't be read ({error.strerror})", "check the path and its permissions"
+                f"the {label} {path} can't be read ({error.strerror})", "check its permissions"
             ) from error
     return digest.hexdigest()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import tomli_w
 
 from saber_resources.atomic import write_text
 from saber_resources.errors import SetupError
-from saber_resources.profiles import Profile, load_profile, merge, read_toml
+from saber_resources.profiles import Profile, load_profile, merge, profile_names, read_toml
 
 WORKDIR_VARIABLE = "SABER_WORKDIR"
 DEFAULT_WORKDIR = Path("saber_work")
@@ -86,7 +88,7 @@ def workdir_from_environment() -> Path:
 
 def load_settings(workdir: Path) -> Settings:
     """Return the settings of a workdir; one without a saber.toml has the profile `sample`."""
-    root = workdir.expanduser().resolve()
+    root = _root(workdir)
     path = root / SETTINGS_FILE
     values = read_toml(path) if path.is_file() else {"profile": "sample"}
     return Settings(Workdir(root), _profile(values, root))
@@ -103,26 +105,54 @@ def save_settings(workdir: Path, profile: str | None, overrides: Mapping[str, An
     Raises:
         SetupError: when a value is not allowed; the file is then left as it was.
     """
-    root = workdir.expanduser().resolve()
+    root = _root(workdir)
     path = root / SETTINGS_FILE
     present = read_toml(path) if path.is_file() else {"profile": "sample"}
     chosen = {} if profile is None else {"profile": profile}
     values = merge(merge(present, chosen), overrides)
     settings = Settings(Workdir(root), _profile(values, root))
     if not path.is_file() or values != present:
-        try:
+        with writing(root):
             root.mkdir(parents=True, exist_ok=True)
             write_text(path, tomli_w.dumps(values))
-        except OSError as error:
-            raise SetupError(
-                f"the workdir {root} can't be written ({error.strerror})",
-                "choose another one with --workdir, or free space and check its permissions",
-            ) from error
     return settings
+
+
+@contextmanager
+def writing(root: Path) -> Iterator[None]:
+    """Tell what is wrong with a workdir when something can't be written there.
+
+    Raises:
+        SetupError: when it is no place to write to. A full disk is no mistake of the person's:
+            its OSError goes on.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        raise SetupError(
+            f"the workdir {root} can't be written ({error.strerror})",
+            "choose another one with --workdir, or change its permissions",
+        ) from error
+
+
+def _root(workdir: Path) -> Path:
+    root = workdir.expanduser().resolve()
+    if root.exists() and not root.is_dir():
+        raise SetupError(
+            f"the workdir {root} is a file, not a folder", "choose a folder with --workdir"
+        )
+    return root
 
 
 def _profile(values: Mapping[str, Any], root: Path) -> Profile:
     rest = dict(values)
-    name = str(rest.pop("profile", "default"))
+    name = rest.pop("profile", "default")
+    if not isinstance(name, str):
+        raise SetupError(
+            f"'profile' can't be {name!r}",
+            f"write the name of one, such as profile = \"{profile_names()[0]}\"",
+        )
     local = root / name
     return load_profile(str(local) if local.suffix == ".toml" and local.is_file() else name, rest)

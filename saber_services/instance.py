@@ -9,8 +9,7 @@ from contextlib import contextmanager
 import dagster as dg
 
 from saber_resources.atomic import write_text
-from saber_resources.errors import SetupError
-from saber_resources.settings import WORKDIR_VARIABLE, Workdir
+from saber_resources.settings import WORKDIR_VARIABLE, Workdir, writing
 
 DAGSTER_YAML = """\
 telemetry:
@@ -32,15 +31,10 @@ OPEN_STATUSES = [
 def prepare_environment(workdir: Workdir) -> dict[str, str]:
     """Make the workdir's Dagster home and return the variables that point at both."""
     home = workdir.dagster_home
-    try:
+    with writing(workdir.root):
         home.mkdir(parents=True, exist_ok=True)
         if not (home / "dagster.yaml").is_file():
             write_text(home / "dagster.yaml", DAGSTER_YAML)
-    except OSError as error:
-        raise SetupError(
-            f"the workdir {workdir.root} can't be written ({error.strerror})",
-            "choose another one with --workdir, or free space and check its permissions",
-        ) from error
     return {"DAGSTER_HOME": str(home), WORKDIR_VARIABLE: str(workdir.root)}
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from saber_resources.errors import SetupError
+from saber_resources.settings import writing
 
 
 @contextmanager
@@ -19,14 +20,9 @@ def hold(root: Path) -> Iterator[None]:
         SetupError: when another process holds it, or the folder can't be written.
     """
     path = root / ".lock"
-    try:
+    with writing(root):
         root.mkdir(parents=True, exist_ok=True)
         file = path.open("a+", encoding="utf-8")
-    except OSError as error:
-        raise SetupError(
-            f"the workdir {root} can't be written ({error.strerror})",
-            "choose another one with --workdir, or check its permissions",
-        ) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from saber_resources.errors import SetupError
 
 FOLDER = Path(__file__).parent
+SHOWN = 60
+"""Characters of a refused value that an error shows."""
 
 
 class Section(BaseModel):
@@ -162,12 +164,43 @@ def load_profile(name: str, overrides: Mapping[str, Any] | None = None) -> Profi
     try:
         return Profile.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise SetupError(
-            f"profile '{name}' has no valid value for '{key}' ({first['msg']})",
-            f"set '{key}' in saber.toml or with --set {key}=VALUE",
-        ) from error
+        raise _fault(name, error) from error
+
+
+def _fault(name: str, error: ValidationError) -> SetupError:
+    """Return the first fault that pydantic found as one sentence."""
+    first = error.errors()[0]
+    places = [str(part) for part in first["loc"]]
+    key = ".".join(places)
+    sections = Profile.model_fields
+    if first["type"] == "missing":
+        return SetupError(
+            f"profile '{name}' lacks '{key}'",
+            'add it, or take the rest from another profile with the line base = "default"',
+        )
+    if first["type"] == "extra_forbidden" and places[0] not in sections:
+        return SetupError(
+            f"there is no section '{places[0]}' in a profile", f"use one of {', '.join(sections)}"
+        )
+    if first["type"] == "extra_forbidden":
+        keys = sections[places[0]].annotation.model_fields  # type: ignore[union-attr]
+        return SetupError(
+            f"there is no setting '{key}'",
+            f"use one of {', '.join(f'{places[0]}.{known}' for known in keys)}",
+        )
+    given = repr(first["input"])
+    given = given if len(given) <= SHOWN else f"{given[: SHOWN - 1]}…"
+    rule = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    if isinstance(first["input"], str) and rule.startswith("a valid "):
+        rule = rule.split(",", 1)[0]
+    if len(places) == 1:
+        return SetupError(
+            f"'{key}' can't be {given}", f"write a section [{key}] with one key = value a line"
+        )
+    return SetupError(
+        f"'{key}' can't be {given}, it should be {rule.removeprefix('a valid ')}",
+        f"set it with --set {'.'.join(places[:2])}=VALUE, or in saber.toml",
+    )
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
