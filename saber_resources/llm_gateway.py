@@ -24,6 +24,7 @@ from saber_resources.errors import SetupError
 from saber_resources.profiles import Llm
 from saber_resources.response_store import Response, ResponseStore, request_key
 
+NO_MODEL = "set llm.model in saber.toml or with --set llm.model=NAME, and llm.endpoints likewise"
 WINDOW = 2048
 """Requests looked up and asked at a time: bounds memory."""
 FIRST_PAUSE = 0.5
@@ -146,7 +147,7 @@ class Gateway:
         progress: Callable[[int], None] | None = None,
     ) -> None:
         if not model:
-            raise SetupError("no language model is configured", "set llm.model")
+            raise SetupError("no language model is configured", NO_MODEL)
         if not endpoints:
             raise SetupError("no language-model endpoint is configured", "set llm.endpoints")
         if concurrency < 1 or attempts < 1:
@@ -325,7 +326,7 @@ def open_gateway(
         SetupError: when no model is configured or the store can't be opened.
     """
     if not llm.model:
-        raise SetupError("no language model is configured", "set llm.model")
+        raise SetupError("no language model is configured", NO_MODEL)
     with ResponseStore(store) as responses:
         yield Gateway(
             model=llm.model,

@@ -152,7 +152,7 @@ def _profile(values: Mapping[str, Any], root: Path) -> Profile:
     if not isinstance(name, str):
         raise SetupError(
             f"'profile' can't be {name!r}",
-            f"write the name of one, such as profile = \"{profile_names()[0]}\"",
+            f'write the name of one, such as profile = "{profile_names()[0]}"',
         )
     local = root / name
     return load_profile(str(local) if local.suffix == ".toml" and local.is_file() else name, rest)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import duckdb
 import polars as pl
@@ -17,6 +18,11 @@ from saber_resources.errors import SetupError
 
 if TYPE_CHECKING:
     from upath import UPath
+
+
+MAGIC = b"PAR1"
+SHORTEST = 12
+"""Bytes of the shortest Parquet file: the magic word twice and a length."""
 
 
 class ParquetTables(PolarsParquetIOManager):
@@ -61,6 +67,28 @@ def table_files(tables: Path, name: str) -> list[Path]:
     return [single] if single.is_file() else sorted((tables / name).glob("*.parquet"))
 
 
+def table_names(tables: Path) -> list[str]:
+    """Return the names of the tables that are made, sorted."""
+    return sorted(
+        {path.stem for path in tables.glob("*.parquet")}
+        | {path.parent.name for path in tables.glob("*/*.parquet")}
+    )
+
+
+def is_table_file(path: Path) -> bool:
+    """Tell whether there is a Parquet file that was written to its end."""
+    try:
+        with path.open("rb") as file:
+            return file.seek(0, os.SEEK_END) >= SHORTEST and _last(file) == MAGIC
+    except FileNotFoundError:
+        return False
+
+
+def _last(file: BinaryIO) -> bytes:
+    file.seek(-len(MAGIC), os.SEEK_END)
+    return file.read()
+
+
 def read_table(tables: Path, name: str) -> pl.DataFrame:
     """Return a whole table.
 
@@ -77,10 +105,8 @@ def read_table(tables: Path, name: str) -> pl.DataFrame:
             [pl.read_parquet(file, hive_partitioning=False, glob=False) for file in files]
         )
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise SetupError(
-            f"the table '{name}' in {tables} can't be read ({error})",
-            "delete its file and run `saber build` again",
-        ) from error
+        reason = str(error).split("\n", 1)[0].rstrip(". ")
+        raise _unreadable(tables, name, reason) from error
 
 
 def refresh_catalog(catalog: Path, tables: Path) -> list[str]:
@@ -89,10 +115,7 @@ def refresh_catalog(catalog: Path, tables: Path) -> list[str]:
     The file is made beside the old one and takes its place, so that whoever has the old one open
     goes on reading, and none ever waits for a lock.
     """
-    names = sorted(
-        {path.stem for path in tables.glob("*.parquet")}
-        | {path.parent.name for path in tables.glob("*/*.parquet")}
-    )
+    names = table_names(tables)
     with replacing(catalog) as temporary:
         with DuckDBResource(database=str(temporary)).get_connection() as connection:
             for name in names:
@@ -105,8 +128,32 @@ def refresh_catalog(catalog: Path, tables: Path) -> list[str]:
     return names
 
 
-def open_catalog(catalog: Path) -> duckdb.DuckDBPyConnection:
-    """Open the catalog for reading; works while runs go on."""
-    if not catalog.is_file():
-        raise SetupError(f"there is no {catalog}", "make it first with `saber build`")
-    return duckdb.connect(str(catalog), read_only=True)
+def open_tables(tables: Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection that sees the tables and nothing else; works while runs go on.
+
+    SQL can write files even from a SELECT, and DuckDB's `allowed_directories` lets it write where
+    it may read. So DuckDB gets no access to files at all: pyarrow reads the tables for it.
+
+    Raises:
+        SetupError: when a table can't be read.
+    """
+    import pyarrow as pa  # only here: its datasets take long to import
+    import pyarrow.dataset as ds
+
+    connection = duckdb.connect()
+    for name in table_names(tables):
+        files = [str(path) for path in table_files(tables, name)]
+        try:
+            connection.register(name, ds.dataset(files, format="parquet"))
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(tables, name, "damaged, or not a Parquet file") from error
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _unreadable(tables: Path, name: str, reason: str) -> SetupError:
+    return SetupError(
+        f"the table '{name}' in {tables} can't be read ({reason})",
+        "run `saber build` again, which makes damaged files anew",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from saber_assets.retrieval.assets import RETRIEVERS
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import registry
 from saber_assets.sources import source_events
-from saber_resources.errors import SetupError
+from saber_resources.errors import CheckError, SetupError
 from saber_resources.settings import Settings
 from saber_resources.warehouse import refresh_catalog, table_files
 from saber_services.instance import close_dead_runs, open_instance
@@ -27,10 +28,6 @@ BUILD_TAG = "saber/build"
 RUN_CONFIG = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 Announce = Callable[[str], None]
-
-
-class CheckError(Exception):
-    """An asset check failed: what was made breaks a promise."""
 
 
 @dataclass
@@ -151,39 +148,58 @@ def _execute(
     outcome: Outcome,
 ) -> None:
     job = board.definitions.resolve_implicit_global_asset_job_def()
-    result = job.execute_in_process(
-        instance=board.instance,
-        asset_selection=[dg.AssetKey(name) for name in step],
-        partition_key=partition,
-        run_config=RUN_CONFIG,
-        tags=dict(tags),
-    )
-    failed = [
-        f"{check.asset_key.to_user_string()}: {check.check_name} "
-        f"({', '.join(f'{key} {value.value}' for key, value in check.metadata.items())})"
-        for check in result.get_asset_check_evaluations()
-        if not check.passed
-    ]
-    outcome.failed_checks.extend(failed)
-    errors = [
-        check
-        for check in result.get_asset_check_evaluations()
-        if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR
-    ]
+    try:
+        result = job.execute_in_process(
+            instance=board.instance,
+            asset_selection=[dg.AssetKey(name) for name in step],
+            partition_key=partition,
+            run_config=RUN_CONFIG,
+            tags=dict(tags),
+        )
+    except dg.DagsterExecutionInterruptedError as error:
+        raise KeyboardInterrupt from error
+    failed = [check for check in result.get_asset_check_evaluations() if not check.passed]
+    outcome.failed_checks.extend(_check_text(check) for check in failed)
+    errors = [check for check in failed if check.severity == dg.AssetCheckSeverity.ERROR]
     if errors:
-        raise CheckError("; ".join(failed))
+        promise = board.graph.get_check_spec(errors[0].asset_check_key).description
+        raise CheckError(
+            f"the check {'; '.join(_check_text(check) for check in errors)} failed",
+            f"it promises: {promise}",
+        )
+
+
+def _check_text(check: dg.AssetCheckEvaluation) -> str:
+    found = ", ".join(f"{key} {value.value}" for key, value in check.metadata.items())
+    return f"{check.check_name} of {check.asset_key.to_user_string()} ({found})"
 
 
 def require_workdir(settings: Settings) -> None:
-    """Refuse a workdir that was never built, for verbs that only read.
+    """Refuse a folder in which nothing was ever built, for verbs that only read.
+
+    Raises:
+        SetupError: when there is no workdir.
+    """
+    if not settings.workdir.settings.is_file():
+        raise _unbuilt(settings)
+
+
+def require_built(settings: Settings) -> None:
+    """Refuse a workdir without a leaderboard.
 
     Raises:
         SetupError: when there is none.
     """
-    if not settings.workdir.root.is_dir():
-        raise SetupError(
-            f"there is no workdir {settings.workdir.root}", "make it first with `saber build`"
-        )
+    if not is_built(settings):
+        raise _unbuilt(settings)
+
+
+def _unbuilt(settings: Settings) -> SetupError:
+    root = settings.workdir.root
+    return SetupError(
+        f"there is no benchmark in {root}",
+        f"make it first with `saber build --workdir {shlex.quote(str(root))}`",
+    )
 
 
 def is_built(settings: Settings) -> bool:

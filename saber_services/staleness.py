@@ -15,7 +15,7 @@ from saber_assets.retrieval.assets import VERSION_KEY
 from saber_assets.retrieval.entry import Entry
 from saber_assets.sources import source_versions
 from saber_resources.settings import Settings
-from saber_resources.warehouse import table_path
+from saber_resources.warehouse import is_table_file, table_path
 
 CODE_TAG = "dagster/code_version"
 DATA_TAG = "dagster/data_version"
@@ -72,15 +72,36 @@ def survey(
     """
     found = Survey()
     sources = source_versions(settings)
+    broken = _broken_promises(graph, instance)
     for key in graph.toposorted_asset_keys:
         node = graph.get(key)
         name = key.to_user_string()
         if name in sources:
             continue
         for partition in list(entries) if node.is_partitioned else [None]:
-            found.states.append(
-                _state(node, partition, found, sources, instance, settings, entries)
-            )
+            state = _state(node, partition, found, sources, instance, settings, entries)
+            if state.status == "fresh" and key in broken:
+                state = replace(state, status="stale", reasons=(f"its check {broken[key]} failed",))
+            found.states.append(state)
+    return found
+
+
+def _broken_promises(graph: Any, instance: dg.DagsterInstance) -> dict[AssetKey, str]:
+    """Return the assets that failed a check when they were made last, with the check's name.
+
+    A build ends there; without this, the next one would take such an asset for good.
+    """
+    keys = list(graph.asset_check_keys)
+    records = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
+    found = {}
+    for key, record in records.items():
+        evaluation = record.event and record.event.asset_check_evaluation
+        if (
+            evaluation is not None
+            and not evaluation.passed
+            and evaluation.severity == dg.AssetCheckSeverity.ERROR
+        ):
+            found[key.asset_key] = key.name
     return found
 
 
@@ -108,8 +129,10 @@ def _state(
         made_at=made_at,
         data_version=tags.get(DATA_TAG),
     )
-    if not table_path(settings.workdir.tables, name, partition).is_file():
-        return replace(state, status="missing", reasons=("its file is gone",))
+    file = table_path(settings.workdir.tables, name, partition)
+    if not is_table_file(file):
+        reason = "its file is damaged" if file.exists() else "its file is gone"
+        return replace(state, status="missing", reasons=(reason,))
     reasons = [
         *_code_reasons(node, event),
         *_input_reasons(node, tags, found, sources),

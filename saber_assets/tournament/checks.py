@@ -62,7 +62,7 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
             settings,
             RELEVANCE_RATINGS.name,
             "graph_connected",
-            "The comparisons of each query link all its candidates.",
+            "The comparisons of each query link its candidates; more tournament.rounds link more.",
             _graph_connected,
         ),
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from saber_assets.errors import InputError
+from saber_assets.sources import check_file
+from saber_resources.atomic import replacing
+from saber_resources.errors import SetupError
 from saber_resources.progress import use_display
-from saber_resources.settings import Settings, save_settings
+from saber_resources.settings import SETTINGS_FILE, Settings, save_settings
 from saber_resources.warehouse import read_table, table_files
 from saber_services.boards import print_board
 from saber_services.builder import Outcome, build
@@ -71,18 +76,40 @@ def command(
     and the user interface use the same values.
     """
     overrides = read_overrides(pairs)
-    section = overrides.setdefault("corpus", {})
     if corpus:
-        section["files"] = [str(path.expanduser().resolve()) for path in corpus]
+        files = [str(path.expanduser().resolve()) for path in corpus]
+        overrides.setdefault("corpus", {})["files"] = files
     if bad_rows:
-        section["bad_rows"] = bad_rows.replace("-", "_")
+        overrides.setdefault("corpus", {})["bad_rows"] = bad_rows.replace("-", "_")
     if ontology:
         overrides.setdefault("ontology", {})["file"] = str(ontology.expanduser().resolve())
     if annotator:
         overrides.setdefault("annotation", {})["annotator"] = annotator
         overrides.setdefault("judging", {})["annotator"] = annotator
-    settings = save_settings(workdir, profile or _first_profile(workdir, corpus), overrides)
-    run_build(settings, as_json)
+    for path in corpus:
+        check_file(path.expanduser().resolve(), "corpus file")
+    if ontology:
+        check_file(ontology.expanduser().resolve(), "ontology file")
+    with _settings_kept(workdir):
+        settings = save_settings(workdir, profile or _first_profile(workdir, corpus), overrides)
+        run_build(settings, as_json)
+
+
+@contextmanager
+def _settings_kept(workdir: Path) -> Iterator[None]:
+    """Give a workdir its settings back when a person's mistake ends what was begun with new ones.
+
+    A workdir that had none keeps the new ones: there, the same command again is what helps.
+    """
+    path = workdir.expanduser().resolve() / SETTINGS_FILE
+    before = path.read_bytes() if path.is_file() else None
+    try:
+        yield
+    except (InputError, SetupError):
+        if before is not None and path.read_bytes() != before:
+            with replacing(path) as temporary:
+                temporary.write_bytes(before)
+        raise
 
 
 def _first_profile(workdir: Path, corpus: tuple[Path, ...]) -> str | None:

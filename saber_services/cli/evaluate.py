@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from saber_assets.errors import InputError
 from saber_assets.retrieval.own import load_own
 from saber_assets.retrieval.own_list import add_own, remove_own
 from saber_resources.settings import load_settings
-from saber_services.builder import is_built
+from saber_services.builder import require_built
 from saber_services.cli.build import run_build
 from saber_services.cli.options import json_option, workdir_option
 
@@ -39,10 +38,7 @@ def command(
     settings = load_settings(workdir)
     if (reference is None) == (remove is None):
         raise click.UsageError("give either FILE.py:CLASS or --remove NAME")
-    if not is_built(settings):
-        raise InputError(
-            f"{settings.workdir.root} has no benchmark yet", "make it first with `saber build`"
-        )
+    require_built(settings)
     added = None
     if remove is not None:
         remove_own(settings.workdir.own_retrievers, remove)

@@ -10,6 +10,7 @@ from saber_assets.retrieval.tables import SETTINGS
 from saber_resources.settings import load_settings
 from saber_resources.warehouse import read_table
 from saber_services.boards import FORMATS, print_board
+from saber_services.builder import require_built
 from saber_services.cli.options import workdir_option
 
 
@@ -33,4 +34,5 @@ Examples:
 def command(workdir: Path, setting: str, style: str) -> None:
     """Print the leaderboard of a workdir: mean over queries with a 95 % bootstrap interval."""
     settings = load_settings(workdir)
+    require_built(settings)
     print_board(read_table(settings.workdir.tables, "leaderboard"), setting, style)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import json
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 
 import click
 
-from saber_assets.errors import InputError
-from saber_resources.errors import SetupError
-
-MISTAKE = 2
-FAILURE = 1
-INTERRUPTED = 130
+from saber_services.cli.faults import MISTAKE, TRACEBACK_VARIABLE, Fault, fault_of
 
 VERBS = {
     "build": "Make everything that is missing or stale, and print the leaderboard.",
@@ -68,44 +63,35 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; exit with 0, 2 for a person's mistake, 1 for a failure."""
+    """Run the command; exit with 0, 2 for a person's mistake, 1 for a failure, 130 for Ctrl-C.
+
+    Whatever goes wrong is told on standard error in one sentence: what, where, how to mend it;
+    with --json as the object {"error": ..., "mend": ...} on the last line.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.filterwarnings("ignore", module="dagster")
     warnings.filterwarnings("ignore", message=".*currently in (beta|preview).*")
     try:
-        cli.main(args=arguments, prog_name="saber", standalone_mode=False)
+        cli.main(args=given, prog_name="saber", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except click.Abort:
-        _tell("interrupted; run the same command again to go on where it stopped")
-        sys.exit(INTERRUPTED)
-    except KeyboardInterrupt:
-        _tell("interrupted; run the same command again to go on where it stopped")
-        sys.exit(INTERRUPTED)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(MISTAKE)
-    except (InputError, SetupError) as error:
-        _tell(str(error))
-        sys.exit(MISTAKE)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
-            raise
-        place = error.filename or "the workdir"
-        _tell(f"{place} can't be written ({error.strerror}): free space or choose another workdir")
-        sys.exit(FAILURE)
     except BrokenPipeError:
-        sys.exit(0)
-    except Exception as error:  # noqa: BLE001 - the last resort: one sentence instead of a traceback
-        _tell_failure(error)
-        sys.exit(FAILURE)
+        # whoever read the output, such as `head`, has enough; nothing is left to flush at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        fault = fault_of(error)
+        _tell(fault, as_json="--json" in given)
+        sys.exit(fault.status)
 
 
-def _tell(sentence: str) -> None:
-    click.echo(f"saber: {' '.join(sentence.split())}", err=True)
-
-
-def _tell_failure(error: Exception) -> None:
-    if "--json" in sys.argv:
-        click.echo(json.dumps({"error": str(error), "kind": type(error).__name__}), err=True)
+def _tell(fault: Fault, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"error": fault.what, "mend": fault.mend}), err=True)
         return
-    _tell(f"failed: {type(error).__name__}: {error}")
+    click.echo(" ".join(f"saber: {fault.what}: {fault.mend}".split()), err=True)
