@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from saber_resources.profiles import Profile, load_profile, merge, profile_names
 WORKDIR_VARIABLE = "SABER_WORKDIR"
 DEFAULT_WORKDIR = Path("saber_work")
 SETTINGS_FILE = "saber.toml"
+UNUSABLE = re.compile(r"\?|%[0-9A-Fa-f]{2}")
+"""Dagster writes paths into addresses of databases without quoting them."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,12 @@ def _root(workdir: Path) -> Path:
     if root.exists() and not root.is_dir():
         raise SetupError(
             f"the workdir {root} is a file, not a folder", "choose a folder with --workdir"
+        )
+    bad = UNUSABLE.search(str(root))
+    if bad is not None:
+        raise SetupError(
+            f"the workdir {root} has '{bad[0]}' in its path, which SQLite addresses can't hold",
+            "choose another one with --workdir",
         )
     return root
 

@@ -165,7 +165,7 @@ def _execute(
         promise = board.graph.get_check_spec(errors[0].asset_check_key).description
         raise CheckError(
             f"the check {'; '.join(_check_text(check) for check in errors)} failed",
-            f"it promises: {promise}",
+            f'change the settings or data that break its promise "{str(promise).rstrip(".")}"',
         )
 
 

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import dagster as dg
+import yaml
+from dagster._core.instance import InstanceRef
 
 from saber_resources.atomic import write_text
+from saber_resources.errors import SetupError
 from saber_resources.settings import WORKDIR_VARIABLE, Workdir, writing
 
 DAGSTER_YAML = """\
@@ -42,7 +45,15 @@ def prepare_environment(workdir: Workdir) -> dict[str, str]:
 def open_instance(workdir: Workdir) -> Iterator[dg.DagsterInstance]:
     """Open the workdir's Dagster instance."""
     os.environ.update(prepare_environment(workdir))
-    with dg.DagsterInstance.get() as instance:
+    file = workdir.dagster_home / "dagster.yaml"
+    try:
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        # given as values: Dagster takes the file's path for a pattern, where "[x]" matches an x
+        place = InstanceRef.from_dir(str(workdir.dagster_home), overrides=values)
+    except (yaml.YAMLError, UnicodeDecodeError, dg.DagsterInvalidConfigError) as error:
+        reason = " ".join(str(error).split())
+        raise SetupError(f"{file} is faulty ({reason})", "mend it, or delete it") from error
+    with dg.DagsterInstance.from_ref(place) as instance:
         yield instance
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -157,10 +158,13 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
         console.print(escape(line))
     made = f"{len(outcome.made)} made" if outcome.made else "nothing to do, everything is fresh"
     console.print(f"{made} in {seconds:.1f} s", style="dim")
-    console.print(f"tables   {workdir.tables}", soft_wrap=True)
-    console.print(f"catalog  {workdir.catalog}  (saber query 'FROM leaderboard')", soft_wrap=True)
-    console.print(f"report   {workdir.report}", soft_wrap=True)
-    console.print(f"user interface: saber ui --workdir {workdir.root}", soft_wrap=True)
+    for line in (
+        f"tables   {workdir.tables}",
+        f"catalog  {workdir.catalog}  (saber query 'FROM leaderboard')",
+        f"report   {workdir.report}",
+        f"user interface: saber ui --workdir {shlex.quote(str(workdir.root))}",
+    ):
+        console.print(line, soft_wrap=True, markup=False)
 
 
 def _annotators(settings: Settings) -> list[str]:

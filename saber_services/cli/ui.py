@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 from pathlib import Path
 
 import click
 
+from saber_resources.errors import SetupError
 from saber_resources.settings import load_settings
 from saber_services.cli.options import workdir_option
 from saber_services.instance import prepare_environment
@@ -21,6 +23,12 @@ LOOPBACK = "127.0.0.1"
 def command(workdir: Path, port: int) -> None:
     """Open the Dagster user interface (webserver and daemon) on a workdir, until Ctrl-C."""
     settings = load_settings(workdir)
+    root = settings.workdir.root
+    if glob.has_magic(str(root)):
+        raise SetupError(
+            f"the user interface can't open {root}, because of the [ or * in its path",
+            "move the folder to another path",
+        )
     variables = prepare_environment(settings.workdir)
     click.echo(f"http://{LOOPBACK}:{port}", err=True)
     os.execve(  # noqa: S606 - no shell, our own interpreter
