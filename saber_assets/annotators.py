@@ -50,9 +50,8 @@ def open_annotator(settings: Settings, kind: Kind, tree: pl.DataFrame) -> Iterat
         yield LexicalAnnotator(tree)
         return
     # only here: the client library takes a second to import
-    from saber_resources.llm_gateway import open_gateway
-
     from saber_assets.annotation.llm import LlmAnnotator
+    from saber_resources.llm_gateway import open_gateway
 
     with open_gateway(settings.profile.llm, settings.workdir.responses) as gateway:
         yield LlmAnnotator(

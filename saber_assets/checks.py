@@ -22,6 +22,7 @@ def table_check(
     description: str,
     verdict: Callable[..., Verdict],
     others: Sequence[str] = (),
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> dg.AssetChecksDefinition:
     """Return an asset check over an asset's whole table and those of other assets.
 
@@ -32,13 +33,14 @@ def table_check(
         description: what holds when it passes.
         verdict: takes the frames, the asset's own first; returns whether it passed, and metadata.
         others: further assets that it reads.
+        severity: of a check that fails; an error stops a build, a warning is told.
     """
 
     @dg.asset_check(asset=asset, name=name, description=description, additional_deps=list(others))
     def check() -> dg.AssetCheckResult:
         frames = [read_table(settings.workdir.tables, table) for table in (asset, *others)]
         passed, metadata = verdict(*frames)
-        return dg.AssetCheckResult(passed=bool(passed), metadata=dict(metadata))
+        return dg.AssetCheckResult(passed=bool(passed), metadata=dict(metadata), severity=severity)
 
     return check
 

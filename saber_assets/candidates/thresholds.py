@@ -168,7 +168,7 @@ def _strictest(
         raise InputError(
             f"the corpus is too small for K = {k} and {min_queries} queries a domain: "
             + "; ".join(faults),
-            "add problems, or set a smaller K or min_queries in the profile",
+            "add problems, or set a smaller thresholds.k (K) or thresholds.min_queries",
         )
     return chosen
 

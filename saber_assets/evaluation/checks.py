@@ -12,6 +12,7 @@ from saber_resources.settings import Settings
 
 RATINGS = "ratings"
 """The sanity row."""
+TOLERANCE = 1e-9
 
 
 def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
@@ -22,15 +23,17 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
         no_orphans(settings, QUERY_MEASURES.name, "query_id", RELEVANCE_RATINGS.name, "query_id"),
         table_check(
             settings,
-            LEADERBOARD.name,
+            QUERY_MEASURES.name,
             "ratings_are_perfect",
-            "The ratings themselves, used as scores, reach 1 (where any rating is above 0).",
+            "The ratings themselves, used as scores, reach 1 on each query with a rating above 0.",
             _ratings_are_perfect,
+            [RELEVANCE_RATINGS.name],
         ),
     ]
 
 
-def _ratings_are_perfect(board: pl.DataFrame) -> Verdict:
-    rows = board.filter((pl.col("retriever") == RATINGS) & (pl.col("domain") == "all"))
-    means = rows["mean"].to_list()
-    return all(mean > 1 - 1e-9 for mean in means), {"means": str(means)}
+def _ratings_are_perfect(measures: pl.DataFrame, ratings: pl.DataFrame) -> Verdict:
+    rated = ratings.filter(pl.col("rating") > 0).select("query_id").unique()
+    rows = measures.filter(pl.col("retriever") == RATINGS).join(rated, on="query_id")
+    short = rows.filter(pl.col("value") < 1 - TOLERANCE)
+    return short.is_empty(), {"short of 1": short.height, "checked": rows.height}

@@ -64,6 +64,7 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
             "graph_connected",
             "The comparisons of each query link its candidates; more tournament.rounds link more.",
             _graph_connected,
+            severity=dg.AssetCheckSeverity.WARN,
         ),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -15,6 +16,7 @@ import pytest
 from saber_resources.settings import load_settings, save_settings
 from saber_services.builder import build
 
+TECHNIQUES = ("symmetry", "induction", "counting", "bounds")
 SMALL = {
     "selection": {"queries": 6},
     "tournament": {"rounds": 4},
@@ -70,10 +72,8 @@ class ScriptedModel:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
-                try:
+                with contextlib.suppress(OSError):  # some tests kill the client
                     self.wfile.write(data)
-                except OSError:
-                    pass  # the client was killed, as some tests do
 
             def log_message(self, *_):
                 pass
@@ -96,18 +96,17 @@ def answer(body: dict) -> tuple[str, str]:
     if "scores" in properties:
         names = offered(text)
         scores = {
-            name: 1.0 if place == 1 + number[0] % max(1, len(names) - 1) else 0.1
+            name: 1.0 if place == 1 + number[0] % 2 else 0.1
             for place, name in enumerate(names)
         }
         return "topic_scores", json.dumps({"scores": scores})
     if "coreIdea" in properties:
-        words = [word for word in text.split() if word.isalpha()][-12:]
         return "summary", json.dumps(
             {
                 "noCoreIdea": False,
-                "coreIdea": "Use " + " ".join(words),
+                "coreIdea": f"Use {TECHNIQUES[number[0] % 4]} and {TECHNIQUES[number[1] % 4]}",
                 "supportingIdeas": [],
-                "keywords": words[:2],
+                "keywords": [],
                 "confidence": 0.5,
             }
         )
@@ -115,7 +114,10 @@ def answer(body: dict) -> tuple[str, str]:
 
 
 def offered(text: str) -> list[str]:
-    return [line[2:].strip() for line in text.splitlines() if line.startswith("- ")]
+    """The names of the prompt: the current topic, then the list below "Subtopics:"."""
+    current = text.split("Current topic: ", 1)[1].split("\n", 1)[0]
+    listed = text.split("\nSubtopics:\n", 1)[1].split("\n\n", 1)[0]
+    return [current, *(line.removeprefix("- ") for line in listed.splitlines())]
 
 
 def completion(text: str) -> str:
