@@ -1,0 +1,232 @@
+"""Files of the OpenAI Batch API: requests written as JSONL, answers and errors read back.
+
+The `custom_id` of a request is the key under which the response store keeps its answer, as 64 hex
+digits, so that an answer that comes back by this way is found as if it had been asked for online.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from saber_resources.atomic import replacing
+from saber_resources.errors import SetupError
+
+MOST_REQUESTS = 50_000
+"""Requests in one file; the service refuses more."""
+MOST_BYTES = 200_000_000
+"""Bytes of one file; the service refuses more."""
+LONGEST_LINE = 64_000_000
+"""Bytes of one line of an answer; longer ones are no answers."""
+URL = "/v1/chat/completions"
+KEY_DIGITS = 64
+_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One line of an output or error file.
+
+    Attributes:
+        key: of the request.
+        text: the reply, or None.
+        finish_reason: as the service gave it.
+        tokens_in: prompt tokens that were billed.
+        tokens_out: completion tokens that were billed.
+        cached_tokens: of `tokens_in`, those found in a prefix cache; None: not told.
+        error: why there is no reply, or None: exactly one of `text` and `error` is not None.
+    """
+
+    key: bytes
+    text: str | None
+    finish_reason: str | None
+    tokens_in: int
+    tokens_out: int
+    cached_tokens: int | None
+    error: str | None
+
+
+def write_batches(
+    folder: Path,
+    stem: str,
+    requests: Iterable[tuple[bytes, Mapping[str, Any]]],
+    most_requests: int = MOST_REQUESTS,
+    most_bytes: int = MOST_BYTES,
+) -> list[Path]:
+    """Write requests into as many files as the limits ask for; return the files.
+
+    Args:
+        folder: made where absent. Files of an earlier writing with the same stem are removed:
+            sending them as well would pay twice.
+        stem: files are called `STEM-0001.jsonl` and so on.
+        requests: key and body of each; taken one at a time, so that memory stays flat.
+        most_requests: requests in one file.
+        most_bytes: bytes of one file.
+
+    Raises:
+        SetupError: when one request alone is larger than a file may be, or the folder can't be
+            written.
+    """
+    paths: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob(f"{stem}-[0-9][0-9][0-9][0-9].jsonl"):
+            old.unlink()
+    except OSError as error:
+        raise SetupError(
+            f"the folder {folder} can't be written ({error.strerror})", "choose another one"
+        ) from error
+    lines = _Lines(requests, most_bytes)
+    while lines.waiting:
+        path = folder / f"{stem}-{len(paths) + 1:04d}.jsonl"
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            _fill(file, lines, most_requests, most_bytes)
+        paths.append(path)
+    return paths
+
+
+class _Lines:
+    """The lines of requests, with the next one in sight."""
+
+    def __init__(self, requests: Iterable[tuple[bytes, Mapping[str, Any]]], longest: int) -> None:
+        self._requests = iter(requests)
+        self._longest = longest
+        self.waiting = self._next()
+
+    def take(self) -> bytes:
+        line, self.waiting = self.waiting, self._next()
+        return line
+
+    def _next(self) -> bytes:
+        for key, body in self._requests:
+            line = request_line(key, body)
+            if len(line) > self._longest:
+                raise SetupError(
+                    f"one request has {len(line):,} bytes and a batch file may have "
+                    f"{self._longest:,}",
+                    "leave out the problem whose text is so long",
+                )
+            return line
+        return b""
+
+
+def _fill(file: BinaryIO, lines: _Lines, most_requests: int, most_bytes: int) -> None:
+    size = 0
+    for _ in range(most_requests):
+        if not lines.waiting or size + len(lines.waiting) > most_bytes:
+            return
+        size += file.write(lines.take())
+
+
+def request_line(key: bytes, body: Mapping[str, Any]) -> bytes:
+    """Return one line of a request file, in ASCII, which no reader can split wrongly."""
+    line = {"custom_id": key.hex(), "method": "POST", "url": URL, "body": dict(body)}
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def read_answers(path: Path) -> Iterator[Answer]:
+    """Yield the answers and errors of one output or error file.
+
+    Raises:
+        SetupError: naming the line, when the file can't be read or a line is no answer.
+    """
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise _damaged(path, number, f"is longer than {LONGEST_LINE:,} bytes")
+                if line.strip():
+                    yield _answer(line, path, number)
+    except OSError as error:
+        raise SetupError(
+            f"the batch file {path} can't be read ({error.strerror})", "check the path"
+        ) from error
+
+
+def _answer(line: bytes, path: Path, number: int) -> Answer:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, number, "is not JSON") from error
+    if not isinstance(entry, dict) or not isinstance(entry.get("custom_id"), str):
+        raise _damaged(path, number, "has no 'custom_id'")
+    if "response" not in entry and "error" not in entry:
+        raise _damaged(path, number, "has neither 'response' nor 'error'; it may be a request")
+    key = _key(entry["custom_id"])
+    response = _mapping(entry.get("response"))
+    body = _mapping(response.get("body"))
+    usage = _mapping(body.get("usage"))
+    details = _mapping(usage.get("prompt_tokens_details"))
+    text, reason = _text(body)
+    error = _error(entry, response, body, text)
+    return Answer(
+        key=key,
+        text=None if error is not None else text,
+        finish_reason=reason,
+        tokens_in=_count(usage.get("prompt_tokens")) or 0,
+        tokens_out=_count(usage.get("completion_tokens")) or 0,
+        cached_tokens=_count(details.get("cached_tokens")),
+        error=error,
+    )
+
+
+def _key(custom_id: str) -> bytes:
+    """Return the key; an id that is none of ours gives b"", which no request has."""
+    if len(custom_id) != KEY_DIGITS:
+        return b""
+    try:
+        return bytes.fromhex(custom_id)
+    except ValueError:
+        return b""
+
+
+def _text(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    choices = body.get("choices")
+    first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    text = _mapping(first.get("message")).get("content")
+    reason = first.get("finish_reason")
+    return (
+        _storable(text) if isinstance(text, str) and text.strip() else None,
+        _storable(reason)[:_SHOWN] if isinstance(reason, str) else None,
+    )
+
+
+def _error(
+    entry: Mapping[str, Any], response: Mapping[str, Any], body: Mapping[str, Any], text: str | None
+) -> str | None:
+    """Return why an entry holds no reply, or None where it holds one."""
+    for fault in (entry.get("error"), body.get("error")):
+        if fault:
+            said = fault.get("message") or fault.get("code") if isinstance(fault, dict) else fault
+            said = _storable(" ".join(str(said).split()))[:_SHOWN]
+            return f"the batch service says: {said}"
+    status = response.get("status_code", 200)
+    if status != 200:
+        return f"the endpoint answered with status {str(status)[:20]}"
+    return None if text is not None else "the endpoint's answer holds no text"
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, which JSON can escape and no database holds."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _count(value: Any) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+    return value if whole else None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _damaged(path: Path, number: int, what: str) -> SetupError:
+    return SetupError(
+        f"line {number} of the batch file {path} {what}",
+        "give an output or error file of the batch service, unchanged",
+    )
