@@ -184,10 +184,7 @@ class Gateway:
         }
         self._advance(sum(key not in missing for key in keys))
         if missing:
-            try:
-                answers.update(run_anywhere(self._ask_all(missing)))
-            finally:
-                self._store.flush()
+            answers.update(run_anywhere(self._ask_all(missing)))
             self._advance(sum(key in missing for key in keys) - len(missing))
         return [answers[key] for key in keys]
 
@@ -212,18 +209,16 @@ class Gateway:
         async def work() -> None:
             for number, (key, request) in waiting:
                 response = await self._ask(request, endpoints, number)
-                self._store.put(key, response)
-                answers[key] = _reply(response, False)
+                answers[key] = _reply(await self._store.put_soon(key, response), False)
                 self._advance(1)
 
         workers = [asyncio.create_task(work()) for _ in range(min(self._concurrency, len(missing)))]
-        ticker = asyncio.create_task(self._store.flush_regularly())
         try:
             await asyncio.gather(*workers)
         finally:
-            for task in (*workers, ticker):
+            for task in workers:
                 task.cancel()
-            await asyncio.gather(*workers, ticker, return_exceptions=True)
+            await asyncio.gather(*workers, return_exceptions=True)
             for endpoint in endpoints:
                 await endpoint.client.close()
         return answers

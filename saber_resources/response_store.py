@@ -1,149 +1,147 @@
 """The store of language-model responses: what was answered once is never paid for again.
 
 SQLite in WAL mode, so that several processes may read and write. A response is found by what was
-asked (model, messages, schema, sampling, attempt), never by which endpoint answered.
+asked (model, messages, schema, sampling, sample index), never by which endpoint answered. The
+messages themselves are not kept: three problems a call and a million calls are tens of gigabytes;
+`prompt` and `item` say what was asked.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
 import sqlite3
 import threading
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from saber_resources.errors import SetupError
+from saber_resources.group_commit import GroupCommit
+from saber_resources.response_record import (
+    EVERYTHING,
+    PromptStats,
+    Response,
+    Row,
+    Select,
+    Totals,
+    request_key,
+)
+from saber_resources.response_schema import COLUMNS, connect, open_store
 
-FLUSH_ROWS = 1
-"""Answers written at once: each as it arrives, so that a kill loses only calls in flight."""
-FLUSH_SECONDS = 1.0
-_BUSY_SECONDS = 60.0
+__all__ = [
+    "EVERYTHING",
+    "PromptStats",
+    "Response",
+    "ResponseStore",
+    "Row",
+    "Select",
+    "Totals",
+    "request_key",
+]
+
+T = TypeVar("T")
+
+BATCH = 2000
 _KEYS_A_QUERY = 500
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS responses (
-    key BLOB PRIMARY KEY,
-    model TEXT NOT NULL,
-    response TEXT,
-    finish_reason TEXT,
-    tokens_in INTEGER NOT NULL,
-    tokens_out INTEGER NOT NULL,
-    latency REAL NOT NULL,
-    attempts INTEGER NOT NULL,
-    error TEXT,
-    created TEXT NOT NULL
-) WITHOUT ROWID
-"""
-# The first answer stays, whoever comes second; a failure makes way, but what it cost is kept.
-_PUT = """
-INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET
-    response = excluded.response,
-    finish_reason = excluded.finish_reason,
+_FIELDS = ", ".join(COLUMNS)
+_VALUES = attrgetter(*("text" if name == "response" else name for name in COLUMNS))
+_INSERT = (
+    f"INSERT INTO responses (key, {_FIELDS}, imported) "  # noqa: S608
+    f"VALUES ({', '.join('?' * (len(COLUMNS) + 2))}) ON CONFLICT (key) DO UPDATE SET "
+)
+_REPLY = ["response", "finish_reason", "error", "parsed", "fault", "logprobs", "created"]
+_REPLY_PARTS = ", ".join(f"{name} = excluded.{name}" for name in _REPLY)
+_COSTS = """
     tokens_in = tokens_in + excluded.tokens_in,
     tokens_out = tokens_out + excluded.tokens_out,
-    latency = excluded.latency,
     attempts = attempts + excluded.attempts,
-    error = excluded.error,
-    created = excluded.created
-WHERE responses.error IS NOT NULL
+    price = CASE WHEN price IS NULL AND excluded.price IS NULL THEN NULL
+                 ELSE coalesce(price, 0) + coalesce(excluded.price, 0) END,
+    cached_tokens = CASE WHEN cached_tokens IS NULL AND excluded.cached_tokens IS NULL THEN NULL
+                 ELSE coalesce(cached_tokens, 0) + coalesce(excluded.cached_tokens, 0) END
 """
-
-
-@dataclass(frozen=True)
-class Response:
-    """What one request came to.
-
-    Attributes:
-        model: who was asked.
-        text: the reply, or None for a failure.
-        finish_reason: as the endpoint gave it.
-        tokens_in: prompt tokens, over all attempts, also of those that gave nothing.
-        tokens_out: completion tokens, likewise.
-        latency: seconds of the last attempt.
-        attempts: calls made.
-        error: why there is no reply, or None.
-    """
-
-    model: str
-    text: str | None
-    finish_reason: str | None
-    tokens_in: int
-    tokens_out: int
-    latency: float
-    attempts: int
-    error: str | None = None
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Sums over the store."""
-
-    responses: int
-    failures: int
-    calls: int
-    tokens_in: int
-    tokens_out: int
-
-
-def request_key(
-    model: str,
-    messages: Sequence[Mapping[str, str]],
-    schema: Mapping[str, Any] | None,
-    sampling: Mapping[str, Any],
-    attempt: int,
-) -> bytes:
-    """Return the 32 bytes under which the answer to a request is kept."""
-    content = json.dumps(
-        [model, [dict(message) for message in messages], schema, dict(sampling), attempt],
-        sort_keys=True,
-        separators=(",", ":"),
-    )
-    return hashlib.blake2b(content.encode(), digest_size=32).digest()
+# The first answer stays, whoever comes second, and a failure makes way; what both cost is kept.
+_PUT_OVER_FAILURE = (
+    f"{_INSERT} {_REPLY_PARTS}, latency = excluded.latency, endpoint = excluded.endpoint, {_COSTS}"
+)
+_PUT_BESIDE_ANSWER = f"{_INSERT} {_COSTS}"
+_IMPORT = (
+    f"{_INSERT} {_REPLY_PARTS}, endpoint = excluded.endpoint "
+    "WHERE responses.error IS NOT NULL AND excluded.error IS NULL"
+)
+_COUNT = """
+INSERT INTO counters (model, prompt, prompt_fingerprint, hits, misses) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET hits = hits + excluded.hits, misses = misses + excluded.misses
+"""
+_SPEND = """
+INSERT INTO spending VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET price = price + excluded.price, calls = calls + excluded.calls
+"""
+_DROPPED = """
+INSERT INTO counters (model, prompt, prompt_fingerprint, dropped_calls, dropped_tokens_in,
+    dropped_tokens_out, dropped_price)
+SELECT model, prompt, prompt_fingerprint, sum(attempts), sum(tokens_in), sum(tokens_out),
+    sum(price) FROM responses WHERE imported = 0 AND {condition} GROUP BY 1, 2, 3
+ON CONFLICT DO UPDATE SET
+    dropped_calls = dropped_calls + excluded.dropped_calls,
+    dropped_tokens_in = dropped_tokens_in + excluded.dropped_tokens_in,
+    dropped_tokens_out = dropped_tokens_out + excluded.dropped_tokens_out,
+    dropped_price = CASE WHEN dropped_price IS NULL AND excluded.dropped_price IS NULL THEN NULL
+        ELSE coalesce(dropped_price, 0) + coalesce(excluded.dropped_price, 0) END
+"""
+_STATS = """
+WITH present AS (
+    SELECT model, prompt, prompt_fingerprint,
+        count(*) FILTER (WHERE error IS NULL AND fault IS NULL) AS responses,
+        count(*) FILTER (WHERE error IS NULL AND fault IS NOT NULL) AS unusable,
+        count(*) FILTER (WHERE error IS NOT NULL) AS failures,
+        sum(imported) AS imported,
+        sum(attempts) FILTER (WHERE NOT imported) AS calls,
+        sum(tokens_in) FILTER (WHERE NOT imported) AS tokens_in,
+        sum(tokens_out) FILTER (WHERE NOT imported) AS tokens_out,
+        sum(cached_tokens) FILTER (WHERE NOT imported) AS cached_tokens,
+        sum(latency) FILTER (WHERE NOT imported) AS latency,
+        sum(price) FILTER (WHERE NOT imported) AS price
+    FROM responses WHERE {condition} GROUP BY 1, 2, 3
+), counted AS (
+    SELECT * FROM counters WHERE {plain}
+)
+SELECT model, prompt, prompt_fingerprint, coalesce(responses, 0), coalesce(unusable, 0),
+    coalesce(failures, 0), coalesce(imported, 0), coalesce(calls, 0) + coalesce(dropped_calls, 0),
+    coalesce(tokens_in, 0) + coalesce(dropped_tokens_in, 0),
+    coalesce(tokens_out, 0) + coalesce(dropped_tokens_out, 0), coalesce(cached_tokens, 0),
+    coalesce(latency, 0),
+    CASE WHEN price IS NULL AND dropped_price IS NULL THEN NULL
+         ELSE coalesce(price, 0) + coalesce(dropped_price, 0) END,
+    coalesce(hits, 0), coalesce(misses, 0)
+FROM present FULL JOIN counted USING (model, prompt, prompt_fingerprint) ORDER BY 1, 2, 3
+"""
 
 
 class ResponseStore:
     """Responses in one SQLite file; safe to use from several threads and processes.
 
-    What is put is written when `flush_rows` rows wait (by default at once), when the oldest has
-    waited for a second, on `flush` and on `close`. A crash loses at most what waits.
+    Whatever `put`, `put_many` or an awaited `put_soon` has returned for is on the disk.
 
     Args:
-        path: made with its folder where absent.
+        path: made with its folder where absent; a file of an older version is brought up to date.
 
     Raises:
         SetupError: when the file can't be opened or is no store.
     """
 
-    def __init__(
-        self, path: Path, flush_rows: int = FLUSH_ROWS, flush_seconds: float = FLUSH_SECONDS
-    ) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._flush_rows, self._flush_seconds = flush_rows, flush_seconds
-        self._lock = threading.RLock()
-        self._waiting: dict[bytes, Response] = {}
-        self._waiting_since = 0.0
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            # in WAL mode a killed process loses nothing that was committed; no sync a commit
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise SetupError(
-                f"the response store {path} can't be opened ({error})",
-                "check its folder's permissions and free space, or move the file away",
-            ) from error
+        self._reading, self._writing = threading.RLock(), threading.RLock()
+        self._reader = open_store(path)
+        self._writer = connect(path)
+        self._soon: GroupCommit[tuple[bytes, Response, str | None], Response] = GroupCommit(
+            self._write
+        )
 
     def __enter__(self) -> ResponseStore:
         return self
@@ -156,85 +154,224 @@ class ResponseStore:
     ) -> None:
         self.close()
 
+    def close(self) -> None:
+        """Write what waits and close the file."""
+        self._soon.close()
+        with self._reading, self._writing:
+            self._reader.close()
+            self._writer.close()
+
+    # --- looking up -----------------------------------------------------------------------------
+
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Response]:
         """Return the answers that are there; failures are none, so that they are asked again."""
-        wanted = list(dict.fromkeys(keys))
         found: dict[bytes, Response] = {}
-        with self._lock:
-            for start in range(0, len(wanted), _KEYS_A_QUERY):
-                part = wanted[start : start + _KEYS_A_QUERY]
-                marks = ",".join("?" * len(part))
-                rows = self._connection.execute(
-                    "SELECT key, model, response, finish_reason, tokens_in, tokens_out, latency, "  # noqa: S608
-                    f"attempts FROM responses WHERE error IS NULL AND key IN ({marks})",
-                    part,
-                )
-                found.update((row[0], Response(*row[1:])) for row in rows)
-            for key in wanted:
-                waiting = self._waiting.get(key)
-                if key not in found and waiting is not None and waiting.error is None:
-                    found[key] = waiting
+        with self._reading:
+            for part in _parts(dict.fromkeys(keys), _KEYS_A_QUERY):
+                found.update(self._find(self._reader, f"key, {_FIELDS}", part))
         return found
 
-    def put(self, key: bytes, response: Response) -> None:
-        """Keep a response; written with the next batch."""
-        with self._lock:
-            if key in self._waiting:
-                self.flush()
-            if not self._waiting:
-                self._waiting_since = time.monotonic()
-            self._waiting[key] = response
-            if len(self._waiting) >= self._flush_rows:
-                self.flush()
-            else:
-                self.flush_if_due()
+    def known(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Return which of the keys have an answer; cheaper than `get`."""
+        found: set[bytes] = set()
+        with self._reading:
+            for part in _parts(dict.fromkeys(keys), _KEYS_A_QUERY):
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key FROM responses WHERE error IS NULL AND key IN ({marks})"  # noqa: S608
+                found.update(row[0] for row in self._reader.execute(query, part))
+        return found
 
-    def flush_if_due(self) -> None:
-        """Write what waits when the oldest of it has waited long enough."""
-        with self._lock:
-            waited = time.monotonic() - self._waiting_since
-            if self._waiting and waited >= self._flush_seconds:
-                self.flush()
+    def _find(
+        self, connection: sqlite3.Connection, fields: str, keys: Sequence[bytes]
+    ) -> Iterator[Row]:
+        marks = ",".join("?" * len(keys))
+        query = f"SELECT {fields} FROM responses WHERE error IS NULL AND key IN ({marks})"  # noqa: S608
+        return map(_row, connection.execute(query, keys))
 
-    async def flush_regularly(self) -> None:
-        """Write what is due, for ever; for a task that is cancelled at the end."""
-        while True:
-            await asyncio.sleep(self._flush_seconds / 2)
-            self.flush_if_due()
+    # --- writing --------------------------------------------------------------------------------
 
-    def flush(self) -> None:
-        """Write what waits, in one transaction."""
-        with self._lock:
-            if not self._waiting:
-                return
-            created = datetime.now(UTC).isoformat(timespec="seconds")
-            rows = [
-                (key, r.model, r.text, r.finish_reason, r.tokens_in, r.tokens_out, r.latency,
-                 r.attempts, r.error, created)
-                for key, r in self._waiting.items()
-            ]  # fmt: skip
-            self._connection.execute("BEGIN IMMEDIATE")
+    def put(self, key: bytes, response: Response, run: str | None = None) -> Response:
+        """Write a response and return the one that stands: the first answer stays.
+
+        Args:
+            key: from `request_key`.
+            response: an answer, or a failure, which makes way for any later response.
+            run: whose spending the price is added to, or None.
+        """
+        return self._write([(key, response, run)])[0]
+
+    def put_many(self, rows: Iterable[Row]) -> None:
+        """Write responses in transactions of some thousands."""
+        for part in _parts(rows, BATCH):
+            self._write([(key, response, None) for key, response in part])
+
+    def put_soon(
+        self, key: bytes, response: Response, run: str | None = None
+    ) -> Awaitable[Response]:
+        """Like `put`, for coroutines: written with others' in one transaction, then done."""
+        return self._soon.submit((key, response, run))
+
+    def _write(self, items: Sequence[tuple[bytes, Response, str | None]]) -> list[Response]:
+        now = _now()
+        standing: dict[bytes, Response] = {}
+        outcomes: list[Response] = []
+        spent: dict[str, tuple[float, int]] = {}
+        with self._transaction() as connection:
+            for part in _parts(dict.fromkeys(key for key, _, _ in items), _KEYS_A_QUERY):
+                standing.update(self._find(connection, f"key, {_FIELDS}", part))
+            for key, given, run in items:
+                response = given if given.created else replace(given, created=now)
+                stands = standing.get(key)
+                statement = _PUT_OVER_FAILURE if stands is None else _PUT_BESIDE_ANSWER
+                connection.execute(statement, (key, *_VALUES(response), 0))
+                if stands is None and response.error is None:
+                    standing[key] = response
+                outcomes.append(standing.get(key, response))
+                if run is not None:
+                    price, calls = spent.get(run, (0.0, 0))
+                    spent[run] = (price + (response.price or 0.0), calls + response.attempts)
+            connection.executemany(_SPEND, [(run, *sums) for run, sums in spent.items()])
+        return outcomes
+
+    def insert_missing(self, rows: Iterable[Row]) -> int:
+        """Take over responses of others; answers that are there stay. Return how many were taken.
+
+        What these cost others is kept in their rows, and not counted as spent here.
+        """
+        taken = 0
+        for part in _parts(rows, BATCH):
+            now = _now()
+            with self._transaction() as connection:
+                before = connection.total_changes
+                connection.executemany(
+                    _IMPORT, [(key, *_VALUES(replace(r, created=r.created or now)), 1)
+                              for key, r in part]
+                )  # fmt: skip
+                taken += connection.total_changes - before
+        return taken
+
+    def delete_failures(self, select: Select = EVERYTHING, unusable: bool = False) -> int:
+        """Remove failed requests, and return how many; what they cost stays in the sums.
+
+        Args:
+            select: which.
+            unusable: whether answers whose content can't be used are removed too. Failures are
+                asked again by themselves; these only after they were removed.
+        """
+        condition, values = _failed(select, errors=True, unusable=unusable)
+        with self._transaction() as connection:
+            connection.execute(_DROPPED.format(condition=condition), values)
+            return connection.execute(
+                f"DELETE FROM responses WHERE {condition}",  # noqa: S608
+                values,
+            ).rowcount
+
+    def count_lookups(self, counts: Mapping[tuple[str, str, str], tuple[int, int]]) -> None:
+        """Add to the look-ups of (model, prompt, fingerprint): how many hit, how many missed."""
+        with self._transaction() as connection:
+            connection.executemany(_COUNT, [(*group, *both) for group, both in counts.items()])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._writing:
+            self._writer.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.executemany(_PUT, rows)
+                yield self._writer
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                self._writer.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
-            self._waiting.clear()
+            self._writer.execute("COMMIT")
+
+    # --- reading all ----------------------------------------------------------------------------
+
+    def rows(self, select: Select = EVERYTHING, batch: int = BATCH) -> Iterator[list[Row]]:
+        """Yield all responses, failures too, in batches, oldest first.
+
+        Args:
+            select: which.
+            batch: rows at a time.
+        """
+        condition, values = select.where()
+        return self._batches(condition, values, batch)
+
+    def failures(
+        self, select: Select = EVERYTHING, unusable: bool = True, batch: int = BATCH
+    ) -> Iterator[Row]:
+        """Yield requests without an answer, oldest first.
+
+        Args:
+            select: which.
+            unusable: whether answers whose content can't be used (`fault`) come too.
+            batch: rows read at a time.
+        """
+        condition, values = _failed(select, errors=True, unusable=unusable)
+        for part in self._batches(condition, values, batch):
+            yield from part
+
+    def _batches(self, condition: str, values: Sequence[str], batch: int) -> Iterator[list[Row]]:
+        """Read by row number, so that no long-lived cursor holds up the write-ahead log."""
+        query = (
+            f"SELECT id, key, {_FIELDS} FROM responses WHERE id > ? AND {condition} "  # noqa: S608
+            "ORDER BY id LIMIT ?"
+        )
+        last = 0
+        while True:
+            with self._reading:
+                found = self._reader.execute(query, (last, *values, batch)).fetchall()
+            if not found:
+                return
+            last = found[-1][0]
+            yield [_row(row[1:]) for row in found]
+
+    def stats(self, select: Select = EVERYTHING) -> list[PromptStats]:
+        """Return sums per model, prompt and prompt version.
+
+        Args:
+            select: which; look-ups and what removed failures cost have neither item nor date, and
+                are counted whatever these say.
+        """
+        condition, values = select.where()
+        plain, more = replace(select, item=None, since=None).where()
+        query = _STATS.format(condition=condition, plain=plain)
+        with self._reading:
+            found = self._reader.execute(query, [*values, *more]).fetchall()
+        return [PromptStats(*row) for row in found]
 
     def totals(self) -> Totals:
         """Return counts and costs of everything that was written."""
-        with self._lock:
-            self.flush()
-            row = self._connection.execute(
-                "SELECT count(*) FILTER (WHERE error IS NULL), "
-                "count(*) FILTER (WHERE error IS NOT NULL), coalesce(sum(attempts), 0), "
-                "coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0) FROM responses"
-            ).fetchone()
-        return Totals(*row)
+        rows = self.stats()
+        return Totals(
+            sum(row.responses + row.unusable for row in rows),
+            sum(row.failures for row in rows),
+            sum(row.calls for row in rows),
+            sum(row.tokens_in for row in rows),
+            sum(row.tokens_out for row in rows),
+        )
 
-    def close(self) -> None:
-        """Write what waits and close the file."""
-        with self._lock:
-            self.flush()
-            self._connection.close()
+    def spent(self, run: str) -> float:
+        """Return what a run has spent so far, in all its processes."""
+        with self._reading:
+            row = self._reader.execute(
+                "SELECT price FROM spending WHERE run = ?", (run,)
+            ).fetchone()
+        return float(row[0]) if row else 0.0
+
+
+def _failed(select: Select, errors: bool, unusable: bool) -> tuple[str, list[str]]:
+    condition, values = select.where()
+    kinds = [kind for kind, on in (("error", errors), ("fault", unusable)) if on]
+    return f"({' OR '.join(f'{kind} IS NOT NULL' for kind in kinds)}) AND {condition}", values
+
+
+def _row(values: Sequence[Any]) -> Row:
+    return values[0], Response(*values[1:])
+
+
+def _parts(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while part := list(islice(iterator, size)):
+        yield part
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -251,7 +251,6 @@ def test_key_comes_from_the_named_variable_and_is_kept_nowhere(store, monkeypatc
         Gateway("m", [dummy.url], store, api_key_variable="NONE_SET").complete([Ask("b")])
         assert dummy.headers[0]["authorization"] == "Bearer sk-secret-value"
         assert dummy.headers[1]["authorization"] == "Bearer none"
-    store.flush()
     for path in tmp_path.iterdir():
         assert b"sk-secret" not in path.read_bytes()
 
