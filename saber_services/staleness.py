@@ -14,6 +14,7 @@ from saber_assets.materialize import VALUES_KEY
 from saber_assets.retrieval.assets import VERSION_KEY
 from saber_assets.retrieval.entry import Entry
 from saber_assets.sources import source_versions
+from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, table_path
 
@@ -133,9 +134,15 @@ def _state(
     if not is_table_file(file):
         reason = "its file is damaged" if file.exists() else "its file is gone"
         return replace(state, status="missing", reasons=(reason,))
+    # only the row `ratings` reads the ratings: new ones leave all other scores as they are
+    unread = (
+        {RELEVANCE_RATINGS.name}
+        if partition is not None and not entries[partition].reads_ratings
+        else set()
+    )
     reasons = [
         *_code_reasons(node, event),
-        *_input_reasons(node, tags, found, sources),
+        *_input_reasons(node, tags, found, sources, unread),
         *_partition_reasons(node, event, found),
     ]
     if partition is not None and _text(event, VERSION_KEY) != entries[partition].version:
@@ -188,11 +195,17 @@ def changed_values(before: Mapping[str, Any], now: Mapping[str, Any], path: str 
 
 
 def _input_reasons(
-    node: Any, tags: Mapping[str, str], found: Survey, sources: Mapping[str, str]
+    node: Any,
+    tags: Mapping[str, str],
+    found: Survey,
+    sources: Mapping[str, str],
+    unread: set[str],
 ) -> list[str]:
     reasons = []
     for parent in sorted(node.parent_keys):
         name = parent.to_user_string()
+        if name in unread:
+            continue
         recorded = tags.get(f"{INPUT_TAG}{name}")
         if name in sources:
             if recorded != sources[name]:

@@ -33,7 +33,15 @@ def _lexical(
 
 def _sanity(name: str, description: str, factory: Callable[[], Retriever]) -> Entry:
     version = version_of({"name": name, "revision": sanity.REVISION})
-    return Entry(name, "sanity", "", description, version, factory=factory)
+    return Entry(
+        name,
+        "sanity",
+        "",
+        description,
+        version,
+        factory=factory,
+        reads_ratings=factory is sanity.RatingsRetriever,
+    )
 
 
 def _dense(
