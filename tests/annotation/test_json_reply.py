@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saber_assets.annotation.json_reply import ReplyError, parse_object
+from saber_assets.json_reply import ReplyError, parse_object
 
 COMMANDS = [
     *("frac", "times", "nu", "beta", "rho", "begin", "neq", "nabla", "not", "text", "theta"),

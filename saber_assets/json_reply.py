@@ -12,7 +12,9 @@ backslash that JSON forbids), and as LaTeX elsewhere.
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 _COMMANDS = {
@@ -44,13 +46,27 @@ _LETTERS = re.compile(r"[A-Za-z]*")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _ESCAPED_COMMAND = re.compile(r"(?<!\\)(?:\\\\)+[A-Za-z]")
 _FORBIDDEN_ESCAPE = re.compile(r'(?<!\\)(?:\\\\)*\\(?:[^"\\/bfnrtu]|u(?![0-9a-fA-F]{4}))')
-_MAX_FAULTS = 50
-"""Braces that begin no object before a text is given up: each costs one reading of the rest."""
-_FENCE = re.compile(r"```[A-Za-z]*\s*\n?(.*?)```", re.DOTALL)
+_BEGINS_OBJECT = re.compile(r"""\{\s*(?:["'}]|//|/\*|#|[A-Za-z_][\w-]*\s*:)""")
+"""A brace that is meant to begin an object, well or badly written; other braces are LaTeX."""
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*\\?("|\Z)|[{}\[\]]', re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FENCE = "```"
+_CUT = "the reply ends in the middle of"
+_READINGS = 50
+"""How often a text may be read through before it is given up: bounds the time."""
 
 
 class ReplyError(ValueError):
     """A reply that can't be used; its sentence is fit to be shown to the model."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An object in a reply, or what is wrong with it."""
+
+    value: dict[str, Any] | None
+    fault: ReplyError | None
+    fenced: bool
 
 
 def parse_object(reply: str) -> dict[str, Any]:
@@ -58,50 +74,91 @@ def parse_object(reply: str) -> dict[str, Any]:
 
     Accepted around it: prose and code fences. Mended in it: trailing commas, line breaks inside
     strings, and single backslashes of LaTeX. Of several objects the last one counts: models state
-    their answer last. Fenced ones come before others.
+    their answer last. Fenced ones come before others, empty ones after all. Where the one that
+    counts is faulty or cut off, no other takes its place, neither an earlier draft nor a part of
+    it.
 
     Args:
         reply: the text of a reply.
 
     Raises:
-        ReplyError: when there is no complete object, a key is repeated, or a number is not finite.
+        ReplyError: when there is no complete object, a key is repeated, a number is not finite,
+            or a string holds half a character (a lone surrogate).
     """
-    faults: list[ReplyError] = []
-    for text in (*reversed(_FENCE.findall(reply)), reply):
-        found: list[dict[str, Any]] = []
-        faults = []
-        start = text.find("{")
-        while start >= 0 and len(faults) < _MAX_FAULTS:
-            try:
-                value, start = _object_at(text, start)
-                found.append(value)
-            except ReplyError as error:
-                faults.append(error)
-                start += 1
-            start = text.find("{", start)
-        if found:
-            return next((value for value in reversed(found) if value), found[-1])
-    raise faults[0] if faults else ReplyError("the reply holds no JSON object")
+    found, fault = _objects(reply)
+    if not found:
+        raise fault or ReplyError("the reply holds no JSON object")
+    counted = [entry for entry in found if entry.fenced] or found
+    chosen = next((entry for entry in reversed(counted) if entry.value != {}), counted[-1])
+    if chosen.value is None:
+        raise chosen.fault or ReplyError("the reply holds no JSON object")
+    return chosen.value
 
 
-def _object_at(text: str, start: int) -> tuple[dict[str, Any], int]:
-    """Return the object that begins at a brace, and where the text goes on after it."""
-    source, end = _mended(text, start)
+def _objects(text: str) -> tuple[list[_Found], ReplyError | None]:
+    """Return what begins like an object, in order, and the first fault of any other brace."""
+    found: list[_Found] = []
+    stray: ReplyError | None = None
+    budget = _READINGS * (len(text) + 100)
+    fences, behind, start = 0, 0, text.find("{")
+    while start >= 0:
+        fences += text.count(_FENCE, behind, start)
+        behind = start
+        meant = _BEGINS_OBJECT.match(text, start) is not None
+        value, fault, end = _object_at(text, start)
+        if value is not None or meant:
+            found.append(_Found(value, fault, fences % 2 == 1))
+            behind = end
+        else:
+            budget -= end - start
+            stray, end = stray or fault, start + 1
+        if budget < 0:
+            raise ReplyError("the reply holds too many braces that begin no JSON object")
+        start = text.find("{", end)
+    return found, stray
+
+
+def _object_at(text: str, start: int) -> tuple[dict[str, Any] | None, ReplyError | None, int]:
+    """Return the object that begins at a brace, or its fault, and where the text goes on."""
+    end = len(text)
     try:
+        end = _end_of(text, start)
         value = json.loads(
-            source, strict=False, object_pairs_hook=_without_repeats, parse_constant=_refuse
+            _mended(text[start:end]),
+            strict=False,
+            object_pairs_hook=_without_repeats,
+            parse_constant=_refuse,
+            parse_float=_finite,
         )
-    except json.JSONDecodeError as error:
-        raise ReplyError(f"the reply is not valid JSON ({error.msg})") from error
-    except RecursionError as error:
-        raise ReplyError("the JSON in the reply is nested too deeply") from error
-    return value, end
+    except ReplyError as error:
+        return None, error, end
+    except RecursionError:
+        return None, ReplyError("the JSON in the reply is nested too deeply"), end
+    except ValueError as error:  # also an integer of thousands of digits
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "a number is too long"
+        return None, ReplyError(f"the reply is not valid JSON ({reason})"), end
+    return value, None, end
 
 
-def _mended(text: str, start: int) -> tuple[str, int]:
-    """Copy the object that begins at `start`, mending backslashes and trailing commas."""
+def _end_of(text: str, start: int) -> int:
+    """Return the position after the bracket that closes the object beginning at `start`."""
+    depth = 0
+    for part in _STRING_OR_BRACKET.finditer(text, start):
+        sign = part[0][0]
+        if sign == '"':
+            if not part[1]:
+                raise ReplyError(f"{_CUT} a JSON string")
+            continue
+        depth += 1 if sign in "{[" else -1
+        if depth == 0:
+            return part.end()
+    raise ReplyError(f"{_CUT} its JSON object")
+
+
+def _mended(text: str) -> str:
+    """Copy an object, mending backslashes and trailing commas."""
     out: list[str] = []
-    depth, position, proper = 0, start, _escapes_properly(text)
+    position, proper = 0, _escapes_properly(text)
     while position < len(text):
         sign = text[position]
         if sign == '"':
@@ -109,15 +166,10 @@ def _mended(text: str, start: int) -> tuple[str, int]:
             out.append(string)
             continue
         position += 1
-        if sign in "{[":
-            depth += 1
-        elif sign in "}]":
-            depth -= 1
+        if sign in "}]":
             _drop_trailing_comma(out)
         out.append(sign)
-        if depth == 0:
-            return "".join(out), position
-    raise ReplyError("the reply ends in the middle of its JSON object")
+    return "".join(out)
 
 
 def _drop_trailing_comma(out: list[str]) -> None:
@@ -147,7 +199,7 @@ def _mended_string(text: str, start: int, proper: bool) -> tuple[str, int]:
         else:
             out.append("\\\\")
             position += 1
-    raise ReplyError("the reply ends in the middle of a JSON string")
+    raise ReplyError(f"{_CUT} a JSON string")
 
 
 def _is_escape(text: str, position: int, proper: bool) -> bool:
@@ -176,6 +228,9 @@ def _escapes_properly(text: str) -> bool:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
+    for key, entry in pairs:
+        _refuse_halves(key)
+        _refuse_halves(entry)
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         repeated = next(key for key in keys if keys.count(key) > 1)
@@ -185,3 +240,19 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> float:
     raise ReplyError(f"the reply holds {constant}, which is not a finite number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ReplyError(f"the reply holds {digits[:20]}, which is not a finite number")
+    return number
+
+
+def _refuse_halves(value: Any) -> None:
+    """Refuse lone surrogates in a string or a list of strings: no file could hold them."""
+    for entry in value if isinstance(value, list) else (value,):
+        if isinstance(entry, list):
+            _refuse_halves(entry)
+        elif isinstance(entry, str) and _SURROGATE.search(entry):
+            raise ReplyError("a string in the reply holds half a character (a lone surrogate)")

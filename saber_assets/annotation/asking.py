@@ -1,0 +1,219 @@
+"""How a language model is asked for many items at once: render, read, re-ask, or give up.
+
+The model is reached through the small Protocol `ChatModel`. A reply that can't be used is shown to
+the model together with what is wrong with it, a bounded number of times; then the item is a
+Failure. Nothing is ever guessed from a bad reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from saber_assets.annotation.annotator import Failure
+from saber_assets.json_reply import ReplyError
+
+BATCH = 2048
+"""Items rendered and asked for at once: bounds memory."""
+_SHOWN_REPLY = 4000
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One question to a model.
+
+    Attributes:
+        messages: each with `role` and `content`.
+        schema: JSON schema of the reply, or None.
+        sampling: temperature, max_tokens and the like.
+        attempt: tells apart samples and re-asks; a part of what identifies the answer.
+    """
+
+    messages: Sequence[Mapping[str, str]]
+    schema: Mapping[str, Any] | None
+    sampling: Mapping[str, Any]
+    attempt: int = 0
+
+
+class ChatReply(Protocol):
+    """An answer, or why there is none: exactly one of the two is not None."""
+
+    @property
+    def text(self) -> str | None:
+        """The reply's text."""
+        ...
+
+    @property
+    def error(self) -> str | None:
+        """Why the call failed for good, in one sentence."""
+        ...
+
+    @property
+    def logprobs(self) -> Sequence[Mapping[str, Any]] | None:
+        """The reply's tokens in order, where `logprobs` was asked for and the server gives them.
+
+        Each has `token`, its text; `logprob`; and `top`, the likeliest tokens at its place with
+        their log-probabilities. The beginning of a long reply may be missing.
+        """
+        ...
+
+
+class ChatModel(Protocol):
+    """What answers: a gateway to an endpoint, or a dummy in a test."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model, which goes into the tables."""
+        ...
+
+    def complete(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
+        """Return one reply for each request, in order."""
+        ...
+
+
+class PromptTemplate(Protocol):
+    """A prompt: how to ask, and how to sample."""
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """JSON schema of the reply, or None."""
+        ...
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Sampling settings."""
+        ...
+
+    def render(self, **values: Any) -> list[dict[str, str]]:
+        """Return the messages."""
+        ...
+
+
+@dataclass
+class _Open(Generic[T]):
+    """An item that has no usable reply yet."""
+
+    position: int
+    messages: list[Mapping[str, str]]
+    read: Callable[[ChatReply], T]
+    sample: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+class Asker:
+    """Asks a model one prompt for many items.
+
+    Args:
+        chat: the model.
+        re_asks: how often a reply that can't be used is asked for again.
+    """
+
+    def __init__(self, chat: ChatModel, re_asks: int = 2) -> None:
+        if re_asks < 0:
+            raise ValueError(f"re_asks must not be negative, got {re_asks}")
+        self.model = chat.model
+        self._chat = chat
+        self._re_asks = re_asks
+
+    def ask(
+        self,
+        items: Sequence[Item],
+        prompt: PromptTemplate,
+        values: Callable[[Item], Mapping[str, Any]],
+        reader: Callable[[Item], Callable[[str], T]],
+    ) -> list[T | Failure]:
+        """Return what was read from the reply for each item, in order.
+
+        Args:
+            items: what to ask about.
+            prompt: how to ask.
+            values: what the prompt shows of an item.
+            reader: for an item, the function that reads its reply or raises ReplyError.
+        """
+
+        def read_text(item: Item) -> Callable[[ChatReply], T]:
+            read = reader(item)
+            return lambda reply: read(reply.text or "")
+
+        return self.ask_replies(items, prompt, values, read_text)
+
+    def ask_replies(
+        self,
+        items: Sequence[Item],
+        prompt: PromptTemplate,
+        values: Callable[[Item], Mapping[str, Any]],
+        reader: Callable[[Item], Callable[[ChatReply], T]],
+        *,
+        sampling: Mapping[str, Any] | None = None,
+        sample: Callable[[Item], int] = lambda item: 0,
+    ) -> list[T | Failure]:
+        """Return what was read from the whole reply for each item, in order.
+
+        Args:
+            items: what to ask about.
+            prompt: how to ask.
+            values: what the prompt shows of an item.
+            reader: for an item, the function that reads its reply or raises ReplyError.
+            sampling: laid over the prompt's own.
+            sample: number of the sample of an item that is asked several times, from 0.
+        """
+        merged = {**prompt.sampling, **(sampling or {})}
+        results: list[T | Failure] = []
+        for start in range(0, len(items), BATCH):
+            opened: list[_Open[T]] = [
+                _Open(position, list(prompt.render(**values(item))), reader(item), sample(item))
+                for position, item in enumerate(items[start : start + BATCH])
+            ]
+            results.extend(self._ask_batch(opened, prompt.schema, merged))
+        return results
+
+    def _ask_batch(
+        self,
+        opened: list[_Open[T]],
+        schema: Mapping[str, Any] | None,
+        sampling: Mapping[str, Any],
+    ) -> list[T | Failure]:
+        results: list[T | Failure] = [Failure("not asked")] * len(opened)
+        for attempt in range(self._re_asks + 1):
+            requests = [
+                ChatRequest(
+                    tuple(item.messages),
+                    schema,
+                    sampling,
+                    item.sample * (self._re_asks + 1) + attempt,
+                )
+                for item in opened
+            ]
+            replies = self._chat.complete(requests) if requests else []
+            again: list[_Open[T]] = []
+            for item, reply in zip(opened, replies, strict=True):
+                if reply.text is None:
+                    results[item.position] = Failure(reply.error or "the call gave no text")
+                    continue
+                try:
+                    results[item.position] = item.read(reply)
+                except ReplyError as error:
+                    _note_fault(item, reply.text, str(error))
+                    again.append(item)
+            opened = again
+        for item in opened:
+            asked = f"{len(item.faults)} replies" if len(item.faults) > 1 else "1 reply"
+            results[item.position] = Failure(f"{asked} without usable content: {item.faults[-1]}")
+        return results
+
+
+def _note_fault(item: _Open[Any], reply: str, fault: str) -> None:
+    """Add the reply and its fault to the conversation."""
+    item.faults.append(fault)
+    item.messages += [
+        {"role": "assistant", "content": reply[-_SHOWN_REPLY:]},
+        {
+            "role": "user",
+            "content": f"That answer can't be used: {fault}. Answer again, completely, in the "
+            "form that was asked for.",
+        },
+    ]

@@ -1,0 +1,76 @@
+"""Reads replies to the prompts `topic_scores` and `summary`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from saber_assets.annotation.annotator import Summary
+from saber_assets.json_reply import ReplyError, parse_object
+
+MAX_CORE_WORDS = 30
+MAX_SUPPORTING = 3
+
+
+def read_scores(reply: str, names: Sequence[str]) -> tuple[float, ...]:
+    """Return the scores of the offered names, in their order.
+
+    Raises:
+        ReplyError: for names that weren't offered, missing names, and scores outside [0, 1].
+    """
+    scores = parse_object(reply).get("scores")
+    if not isinstance(scores, dict):
+        raise ReplyError("the key 'scores' with an object of names and numbers is missing")
+    unknown = sorted(scores.keys() - set(names))
+    if unknown:
+        raise ReplyError(f"these names were not offered: {', '.join(unknown[:5])}")
+    missing = [name for name in names if name not in scores]
+    if missing:
+        raise ReplyError(f"these names have no score: {', '.join(missing[:5])}")
+    return tuple(_share(scores[name], f"the score of '{name}'") for name in names)
+
+
+def read_summary(reply: str) -> Summary:
+    """Return the summary that a reply gives as JSON.
+
+    Raises:
+        ReplyError: for missing keys, wrong types, and more words or ideas than allowed.
+    """
+    value = parse_object(reply)
+    nothing = value.get("noCoreIdea")
+    if not isinstance(nothing, bool):
+        raise ReplyError("'noCoreIdea' must be true or false")
+    core = value.get("coreIdea", "" if nothing else None)
+    if not isinstance(core, str):
+        raise ReplyError("'coreIdea' must be a string")
+    core = "" if nothing else " ".join(core.split())
+    if not nothing and not core:
+        raise ReplyError("'coreIdea' is empty though 'noCoreIdea' is false")
+    if len(core.split()) > MAX_CORE_WORDS:
+        raise ReplyError(
+            f"'coreIdea' has {len(core.split())} words and may have {MAX_CORE_WORDS} at most"
+        )
+    supporting = _strings(value.get("supportingIdeas", []), "supportingIdeas")
+    if len(supporting) > MAX_SUPPORTING:
+        raise ReplyError(f"'supportingIdeas' may have {MAX_SUPPORTING} entries at most")
+    return Summary(
+        no_core_idea=nothing,
+        core_idea=core,
+        supporting_ideas=supporting,
+        keywords=_strings(value.get("keywords", []), "keywords"),
+        confidence=_share(value.get("confidence"), "'confidence'"),
+    )
+
+
+def _share(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ReplyError(f"{what} must be a number from 0 to 1")
+    if not 0 <= value <= 1:  # before any conversion: an integer may be too long for a float
+        raise ReplyError(f"{what} must be from 0 to 1")
+    return float(value)
+
+
+def _strings(value: Any, key: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise ReplyError(f"'{key}' must be a list of strings")
+    return tuple(stripped for entry in value if (stripped := entry.strip()))
