@@ -11,6 +11,7 @@ import polars as pl
 from saber_assets.annotation.annotator import Annotator
 from saber_assets.annotation.lexical import REVISION, LexicalAnnotator
 from saber_assets.materialize import Values
+from saber_resources.chat_source import open_chat, wrapped
 from saber_resources.prompts import Prompt, load_prompt
 from saber_resources.settings import Settings
 
@@ -49,15 +50,16 @@ def open_annotator(settings: Settings, kind: Kind, tree: pl.DataFrame) -> Iterat
     if kind == "lexical":
         yield LexicalAnnotator(tree)
         return
-    # only here: the client library takes a second to import
+    # only here: it isn't needed by heuristics
     from saber_assets.annotation.llm import LlmAnnotator
-    from saber_resources.llm_gateway import open_gateway
 
-    with open_gateway(settings.profile.llm, settings.workdir.responses) as gateway:
-        yield LlmAnnotator(
-            gateway,
-            topic_scores=prompt_of(settings, "topic_scores"),
-            summary=prompt_of(settings, "summary"),
-            pairwise_judge=prompt_of(settings, "pairwise_judge"),
-            re_asks=settings.profile.llm.re_asks,
+    with open_chat(settings.profile.llm, settings.workdir.responses) as chat:
+        yield wrapped(
+            LlmAnnotator(
+                chat,
+                topic_scores=prompt_of(settings, "topic_scores"),
+                summary=prompt_of(settings, "summary"),
+                pairwise_judge=prompt_of(settings, "pairwise_judge"),
+                re_asks=settings.profile.llm.re_asks,
+            )
         )

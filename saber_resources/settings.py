@@ -61,6 +61,11 @@ class Workdir:
         return self.root / "responses.sqlite"
 
     @property
+    def logs(self) -> Path:
+        """What servers that a build started have written."""
+        return self.root / "logs"
+
+    @property
     def judgments(self) -> Path:
         """The journal of pairwise verdicts."""
         return self.root / "judgments.journal"
@@ -110,15 +115,29 @@ def save_settings(workdir: Path, profile: str | None, overrides: Mapping[str, An
     """
     root = _root(workdir)
     path = root / SETTINGS_FILE
-    present = read_toml(path) if path.is_file() else {"profile": "sample"}
-    chosen = {} if profile is None else {"profile": profile}
-    values = merge(merge(present, chosen), overrides)
+    present, values = _laid_over(path, profile, overrides)
     settings = Settings(Workdir(root), _profile(values, root))
     if not path.is_file() or values != present:
         with writing(root):
             root.mkdir(parents=True, exist_ok=True)
             write_text(path, tomli_w.dumps(values))
     return settings
+
+
+def preview_settings(workdir: Path, profile: str | None, overrides: Mapping[str, Any]) -> Settings:
+    """Return what `save_settings` would return, and write nothing."""
+    root = _root(workdir)
+    values = _laid_over(root / SETTINGS_FILE, profile, overrides)[1]
+    return Settings(Workdir(root), _profile(values, root))
+
+
+def _laid_over(
+    path: Path, profile: str | None, overrides: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a saber.toml says now, and what it says with a profile and overrides."""
+    present = read_toml(path) if path.is_file() else {"profile": "sample"}
+    chosen = {} if profile is None else {"profile": profile}
+    return present, merge(merge(present, chosen), overrides)
 
 
 @contextmanager

@@ -85,14 +85,14 @@ def build(settings: Settings, announce: Announce = lambda line: None) -> Outcome
         for event in source_events(settings, board.instance):
             board.instance.report_runless_asset_event(event)
         tags = {RUN_TAG: "build", BUILD_TAG: uuid.uuid4().hex[:12]}
-        for step in _steps(board.graph):
+        for step in steps(board.graph):
             _run_step(board, step, tags, outcome, announce)
         if outcome.made or not settings.workdir.catalog.is_file():
             refresh_catalog(settings.workdir.catalog, settings.workdir.tables)
     return outcome
 
 
-def _steps(graph: Any) -> list[list[str]]:
+def steps(graph: Any) -> list[list[str]]:
     """Return the asset names by step, in the order in which the data flows."""
     steps: dict[Any, list[str]] = {}
     for key in graph.toposorted_asset_keys:
