@@ -7,12 +7,12 @@ digits, so that an answer that comes back by this way is found as if it had been
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, BinaryIO
 
-from saber_resources.atomic import replacing
 from saber_resources.errors import SetupError
 
 MOST_REQUESTS = 50_000
@@ -49,76 +49,91 @@ class Answer:
     error: str | None
 
 
-def write_batches(
-    folder: Path,
-    stem: str,
-    requests: Iterable[tuple[bytes, Mapping[str, Any]]],
-    most_requests: int = MOST_REQUESTS,
-    most_bytes: int = MOST_BYTES,
-) -> list[Path]:
-    """Write requests into as many files as the limits ask for; return the files.
+class BatchWriter:
+    """Writes requests, as they come, into as many files as the limits ask for.
+
+    To be used as a context; the files are in place when it ends without an error, and called
+    `STEM-0001.jsonl` and so on. Files of an earlier writing with the same stem are then removed:
+    sending them as well would pay twice.
 
     Args:
-        folder: made where absent. Files of an earlier writing with the same stem are removed:
-            sending them as well would pay twice.
-        stem: files are called `STEM-0001.jsonl` and so on.
-        requests: key and body of each; taken one at a time, so that memory stays flat.
+        folder: made where absent.
+        stem: of the files' names.
         most_requests: requests in one file.
         most_bytes: bytes of one file.
 
     Raises:
-        SetupError: when one request alone is larger than a file may be, or the folder can't be
-            written.
+        SetupError: when the folder can't be written.
     """
-    paths: list[Path] = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob(f"{stem}-[0-9][0-9][0-9][0-9].jsonl"):
-            old.unlink()
-    except OSError as error:
-        raise SetupError(
-            f"the folder {folder} can't be written ({error.strerror})", "choose another one"
-        ) from error
-    lines = _Lines(requests, most_bytes)
-    while lines.waiting:
-        path = folder / f"{stem}-{len(paths) + 1:04d}.jsonl"
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            _fill(file, lines, most_requests, most_bytes)
-        paths.append(path)
-    return paths
 
+    def __init__(
+        self,
+        folder: Path,
+        stem: str,
+        most_requests: int = MOST_REQUESTS,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._folder, self._stem = folder, stem
+        self._most_requests, self._most_bytes = most_requests, most_bytes
+        self._file: BinaryIO | None = None
+        self._requests = self._bytes = 0
+        self._parts: list[Path] = []
+        self.paths: list[Path] = []
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SetupError(
+                f"the folder {folder} can't be made ({error.strerror})", "choose another one"
+            ) from error
 
-class _Lines:
-    """The lines of requests, with the next one in sight."""
+    def __enter__(self) -> BatchWriter:
+        return self
 
-    def __init__(self, requests: Iterable[tuple[bytes, Mapping[str, Any]]], longest: int) -> None:
-        self._requests = iter(requests)
-        self._longest = longest
-        self.waiting = self._next()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close()
+        if error is None:
+            for old in self._folder.glob(f"{self._stem}-[0-9][0-9][0-9][0-9].jsonl"):
+                old.unlink()
+            self.paths = [part.rename(part.with_suffix("")) for part in self._parts]
+        for part in self._parts:
+            part.unlink(missing_ok=True)
 
-    def take(self) -> bytes:
-        line, self.waiting = self.waiting, self._next()
-        return line
+    def add(self, key: bytes, body: Mapping[str, Any]) -> None:
+        """Write one request.
 
-    def _next(self) -> bytes:
-        for key, body in self._requests:
-            line = request_line(key, body)
-            if len(line) > self._longest:
-                raise SetupError(
-                    f"one request has {len(line):,} bytes and a batch file may have "
-                    f"{self._longest:,}",
-                    "leave out the problem whose text is so long",
-                )
-            return line
-        return b""
+        Raises:
+            SetupError: when it alone is larger than a file may be.
+        """
+        line = request_line(key, body)
+        if len(line) > self._most_bytes:
+            raise SetupError(
+                f"one request has {len(line):,} bytes and a batch file may have "
+                f"{self._most_bytes:,}",
+                "leave out the problem whose text is so long",
+            )
+        full = self._requests >= self._most_requests
+        if self._file is None or full or self._bytes + len(line) > self._most_bytes:
+            self._file = self._next_file()
+        self._file.write(line)
+        self._requests += 1
+        self._bytes += len(line)
 
+    def _next_file(self) -> BinaryIO:
+        self._close()
+        part = self._folder / f"{self._stem}-{len(self._parts) + 1:04d}.jsonl.part"
+        self._parts.append(part)
+        self._requests = self._bytes = 0
+        return part.open("wb")
 
-def _fill(file: BinaryIO, lines: _Lines, most_requests: int, most_bytes: int) -> None:
-    size = 0
-    for _ in range(most_requests):
-        if not lines.waiting or size + len(lines.waiting) > most_bytes:
-            return
-        size += file.write(lines.take())
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def request_line(key: bytes, body: Mapping[str, Any]) -> bytes:

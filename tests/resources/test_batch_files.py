@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saber_resources.batch_files import read_answers, request_line, write_batches
+from saber_resources.batch_files import BatchWriter, read_answers, request_line
 from saber_resources.errors import SetupError
 
 KEY = bytes(range(32))
@@ -38,6 +38,13 @@ def output(text="4", key=KEY, status=200, **usage) -> dict:
         },
         "error": None,
     }
+
+
+def write_batches(folder, stem, requests, **limits) -> list:
+    with BatchWriter(folder, stem, **limits) as writer:
+        for key, content in requests:
+            writer.add(key, content)
+    return writer.paths
 
 
 def read(path, *lines) -> list:
@@ -76,6 +83,20 @@ def test_writing_again_leaves_no_file_of_the_earlier_writing(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted([*again, *other])
     assert write_batches(tmp_path, "a", []) == []
     assert sorted(tmp_path.iterdir()) == other
+
+
+def test_an_interrupted_writing_leaves_the_earlier_files(tmp_path):
+    before = write_batches(tmp_path, "a", keyed(3))
+    content = before[0].read_bytes()
+
+    def broken():
+        yield from keyed(2)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_batches(tmp_path, "a", broken(), most_requests=1)
+    assert sorted(tmp_path.iterdir()) == before
+    assert before[0].read_bytes() == content
 
 
 def test_a_request_larger_than_a_file_is_refused(tmp_path):
