@@ -43,8 +43,13 @@ def use_chat(opener: Opener, wrap: Wrap | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def open_chat(llm: Llm, store: Path) -> Iterator[Any]:
+def open_chat(llm: Llm, store: Path, own: Opener | None = None) -> Iterator[Any]:
     """Yield the model of a profile; by default a gateway to its endpoints.
+
+    Args:
+        llm: the profile's section.
+        store: path of the response store.
+        own: what opens it where nothing else is in force, such as workers of our own.
 
     Raises:
         SetupError: when no model is configured or the store can't be opened.

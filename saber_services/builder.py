@@ -19,6 +19,7 @@ from saber_assets.sources import source_events
 from saber_resources.errors import CheckError, SetupError
 from saber_resources.settings import Settings
 from saber_resources.warehouse import refresh_catalog, table_files
+from saber_resources.worker_hold import hold_workers
 from saber_services.instance import close_dead_runs, open_instance
 from saber_services.lock import hold
 from saber_services.staleness import Survey, survey
@@ -80,7 +81,11 @@ def build(settings: Settings, announce: Announce = lambda line: None) -> Outcome
         CheckError: when something that was made fails one of its checks.
     """
     outcome = Outcome()
-    with hold(settings.workdir.root), open_board(settings) as board:
+    with (
+        hold(settings.workdir.root),
+        hold_workers(announce),
+        open_board(settings) as board,
+    ):
         close_dead_runs(board.instance, RUN_TAG)
         for event in source_events(settings, board.instance):
             board.instance.report_runless_asset_event(event)

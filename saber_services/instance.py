@@ -19,6 +19,7 @@ telemetry:
   enabled: false
 run_monitoring:
   enabled: true
+  free_slots_after_run_end_seconds: 60
 concurrency:
   pools:
     default_limit: 1

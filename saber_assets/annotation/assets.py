@@ -16,7 +16,7 @@ from saber_assets.annotation.tables import (
     TOPIC_SETS,
 )
 from saber_assets.annotation.topic_walk import walk_topics
-from saber_assets.annotators import annotator_values, open_annotator
+from saber_assets.annotators import annotator_values, open_annotator, pool_of
 from saber_assets.materialize import declare, hand_over
 from saber_assets.plots import bars, histogram, shown
 from saber_resources.progress import progress
@@ -47,6 +47,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             values=topic_values,
             kinds=("ai",) if kind == "llm" else ("heuristic",),
         ),
+        pool=pool_of(kind),
     )
     def topic_sets(
         deduped_corpus: pl.DataFrame, ontology_tree: pl.DataFrame
@@ -98,6 +99,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             values=summary_values,
             kinds=("ai",) if kind == "llm" else ("heuristic",),
         ),
+        pool=pool_of(kind),
     )
     def solution_summaries(
         deduped_corpus: pl.DataFrame, ontology_tree: pl.DataFrame

@@ -8,7 +8,7 @@ import dagster as dg
 import polars as pl
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem
-from saber_assets.annotators import annotator_values, open_annotator
+from saber_assets.annotators import annotator_values, open_annotator, pool_of
 from saber_assets.materialize import code_version, declare, hand_over
 from saber_assets.plots import histogram, shown
 from saber_assets.tournament.bradley_terry import rate
@@ -44,6 +44,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             values=judgment_values,
             kinds=("ai",) if kind == "llm" else ("heuristic",),
         ),
+        pool=pool_of(kind),
     )
     def pairwise_judgments(
         candidate_pools: pl.DataFrame, deduped_corpus: pl.DataFrame, ontology_tree: pl.DataFrame

@@ -11,13 +11,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from saber_resources.errors import SetupError
 
 FOLDER = Path(__file__).parent
 SHOWN = 60
 """Characters of a refused value that an error shows."""
+
+
+Judge = Literal["pairwise", "majority", "confidence", "ordinal", "profiled"]
 
 
 class Section(BaseModel):
@@ -59,6 +69,19 @@ class Judging(Section):
     """Who compares candidates."""
 
     annotator: Literal["lexical", "llm"]
+    judge: Judge
+    """How a language model is asked; the lexical annotator can only be asked for pairs."""
+    votes: int = Field(ge=2, le=99)
+    """Samples of the majority judge."""
+    vote_temperature: float = Field(gt=0, le=2)
+    """Of these samples."""
+
+    @field_validator("judge")
+    @classmethod
+    def _lexical_compares_pairs(cls, judge: Judge, info: ValidationInfo) -> Judge:
+        if info.data.get("annotator") == "lexical" and judge != "pairwise":
+            raise ValueError("'pairwise' where judging.annotator is 'lexical'")
+        return judge
 
 
 class Thresholds(Section):
@@ -116,6 +139,15 @@ class Checks(Section):
     max_failure_share: float = Field(ge=0, le=1)
 
 
+class Price(Section):
+    """Prices of a model for a million tokens, in any currency."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+    """Of prompt tokens that were in the prefix cache; None: like the others."""
+
+
 class Llm(Section):
     """The OpenAI-compatible endpoints and the model behind them."""
 
@@ -126,6 +158,37 @@ class Llm(Section):
     timeout_seconds: float = Field(gt=0)
     attempts: int = Field(ge=1)
     re_asks: int = Field(ge=0)
+    connect_timeout_seconds: float = Field(gt=0)
+    outage_seconds: float = Field(ge=0)
+    """How long to wait for endpoints that are all down."""
+    transport: Literal["aiohttp", "openai"]
+    json_schema: bool
+    """Whether a prompt's schema is sent along; some endpoints don't know them."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """What a run may spend, in the currency of the prices; None: no limit."""
+    price_per_million: Price | dict[str, Price] | None = None
+    """Prices of the model, or of several by name."""
+
+
+class Workers(Section):
+    """Language-model servers that a build starts itself; no table depends on these values."""
+
+    kind: Literal["attach", "vllm", "llama"]
+    """`attach`: none, llm.endpoints are there already; `llama`: our own llama.cpp server."""
+    gpus: tuple[int | str, ...] = ()
+    """Numbers or UUIDs, shared out in groups of tensor_parallel; empty: one worker, no choice."""
+    tensor_parallel: int = Field(ge=1)
+    port: int = Field(ge=1024, le=65535)
+    """The first one; ports in use are passed over."""
+    python: str
+    """Interpreter that has the server; empty: our own (not for vLLM)."""
+    model_path: str
+    """What the server loads, a path or a name; empty: llm.model."""
+    arguments: tuple[str, ...] = ()
+    """Further arguments of the server's command line."""
+    start_timeout_seconds: float = Field(gt=0)
+    restarts: int = Field(ge=0)
+    """How often one that died is started again."""
 
 
 class Profile(Section):
@@ -143,6 +206,7 @@ class Profile(Section):
     evaluation: Evaluation
     checks: Checks
     llm: Llm
+    workers: Workers
 
 
 def profile_names() -> list[str]:
