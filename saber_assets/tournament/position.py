@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-_Z = 1.959963984540054  # 97.5 % point of the normal distribution
+from saber_assets.tournament.intervals import wilson
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,3 @@ def position_effect(judgments: pl.DataFrame) -> PositionEffect:
     share = first_wins / verdicts if verdicts else math.nan
     low, high = wilson(first_wins, verdicts)
     return PositionEffect(first_wins, verdicts, share, low, high)
-
-
-def wilson(successes: int, trials: int, z: float = _Z) -> tuple[float, float]:
-    """Return the Wilson score interval of a proportion, (0, 1) without trials.
-
-    Args:
-        successes: between 0 and `trials`.
-        trials: number of independent trials.
-        z: normal quantile; the default gives 95 %.
-    """
-    if trials == 0:
-        return 0.0, 1.0
-    share = successes / trials
-    centre = share + z * z / (2 * trials)
-    spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    scale = 1 + z * z / trials
-    low = 0.0 if successes == 0 else max(0.0, (centre - spread) / scale)
-    high = 1.0 if successes == trials else min(1.0, (centre + spread) / scale)
-    return low, high

@@ -19,6 +19,8 @@ VERBS = {
     "leaderboard": "Print the leaderboard.",
     "evaluate": "Put your own retriever on the board.",
     "retrievers": "List the retrievers, and what those that can't run here lack.",
+    "agreement": "Compare judges with people's judgments, or draw pairs for people to judge.",
+    "simulate-tournament": "Show how tournaments rank when the judge's noise and bias are known.",
     "report": "Write the report page.",
     "query": "Run a SQL query over the tables.",
     "ui": "Open the Dagster user interface on a workdir.",
@@ -36,7 +38,7 @@ class Verbs(click.Group):
         """Return a verb."""
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"saber_services.cli.{cmd_name}")
+        module = importlib.import_module(f"saber_services.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

@@ -46,6 +46,20 @@ def read_overrides(pairs: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
+def read_integers(option: str, text: str, least: int) -> list[int]:
+    """Return a comma-separated list of integers, ascending and without repeats."""
+    try:
+        found = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        found = []
+    if not found or found[0] < least:
+        raise SetupError(
+            f"{option} {text} is no list of integers from {least} on",
+            f"write it like {option} 10,20,30",
+        )
+    return found
+
+
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
