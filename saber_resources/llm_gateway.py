@@ -6,71 +6,50 @@ arrive, so that a run that was stopped goes on where it was.
 
 from __future__ import annotations
 
-import asyncio
-import email.utils
-import os
-import random
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import queue
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any
 
-import openai
+import orjson
 
-from saber_resources.coroutines import run_anywhere
+from saber_resources.asking import Asking, Batch, Question, Settings
+from saber_resources.chat_request import Request
+from saber_resources.chat_transport import Kind, Limits
 from saber_resources.errors import SetupError
 from saber_resources.profiles import Llm
 from saber_resources.response_store import Response, ResponseStore, request_key
+from saber_resources.spending import CostLimitError, Prices
+
+__all__ = ["CostLimitError", "Gateway", "Prices", "Reply", "Request", "open_gateway", "prices_of"]
 
 NO_MODEL = "set llm.model in saber.toml or with --set llm.model=NAME, and llm.endpoints likewise"
-WINDOW = 2048
-"""Requests looked up and asked at a time: bounds memory."""
-FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 60.0
-LONGEST_RETRY_AFTER = 600.0
-"""Seconds; an endpoint that asks for a longer pause than this is asked again after it."""
-_NATIVE = frozenset(
-    [
-        *("temperature", "top_p", "max_tokens", "seed", "frequency_penalty"),
-        *("presence_penalty", "reasoning_effort"),
-    ]
-)
-_SET_UP_FAULTS = {
-    401: "set the API key in the variable that llm.api_key_variable names",
-    403: "check the rights of the API key",
-    404: "check llm.endpoints (they usually end in /v1) and llm.model",
-}
+LOOKUP = 256
+"""Requests looked up at a time."""
+LEAST_WINDOW = 1024
+"""Requests taken in before answers are handed out: bounds memory."""
 
 
-class Request(Protocol):
-    """What can be asked; see `ChatRequest` of the annotation stage."""
-
-    @property
-    def messages(self) -> Sequence[Mapping[str, str]]:
-        """Chat messages."""
-        ...
-
-    @property
-    def schema(self) -> Mapping[str, Any] | None:
-        """JSON schema of the reply, or None."""
-        ...
-
-    @property
-    def sampling(self) -> Mapping[str, Any]:
-        """Sampling settings."""
-        ...
-
-    @property
-    def attempt(self) -> int:
-        """Sample index, or number of the re-ask."""
-        ...
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, or why there is none: exactly one of `text` and `error` is not None."""
+    """An answer, or why there is none: exactly one of `text` and `error` is not None.
+
+    Attributes:
+        text: what the model said.
+        error: why the calls gave nothing, in one sentence.
+        finish_reason: as the endpoint gave it.
+        tokens_in: prompt tokens over all calls for this request.
+        tokens_out: completion tokens likewise.
+        stored: whether the answer came out of the store.
+        key: what the store finds it by.
+        logprobs: the last tokens with `token`, `logprob` and `top`, where they were asked for.
+        price: over all calls for this request, or None where prices are unknown.
+        noted: whether the store knows already what was read out of the reply; see `Gateway.note`.
+    """
 
     text: str | None
     error: str | None
@@ -78,60 +57,34 @@ class Reply:
     tokens_in: int
     tokens_out: int
     stored: bool
-    """True where the answer came out of the store."""
-
-
-@dataclass
-class _Endpoint:
-    url: str
-    client: openai.AsyncOpenAI
-    resume_at: float = 0.0
-    """Monotonic time before which the endpoint asked not to be called."""
-
-
-@dataclass
-class _Cost:
-    """What the calls for one request have used."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    calls: int = 0
-    latency: float = 0.0
-
-
-class _FailedCallError(Exception):
-    """A call that gave nothing.
-
-    Args:
-        reason: in one sentence.
-        retry: whether another try may help.
-        pause: seconds that the endpoint asked to wait, or None.
-        unreachable: whether no connection came about.
-    """
-
-    def __init__(
-        self, reason: str, retry: bool, pause: float | None = None, unreachable: bool = False
-    ) -> None:
-        super().__init__(reason)
-        self.reason, self.retry, self.pause, self.unreachable = reason, retry, pause, unreachable
+    key: bytes = b""
+    logprobs: Sequence[dict[str, Any]] | None = None
+    price: float | None = None
+    noted: bool = False
 
 
 class Gateway:
-    """Asks a model through a response store.
+    """Asks a model through a response store. Close it, or use it as a context.
 
     Args:
         model: name of the model, as the endpoints know it.
-        endpoints: base URLs; requests are spread over them in turn.
+        endpoints: base URLs; calls go where there is room.
         store: where answers are kept.
         api_key_variable: NAME of the environment variable that holds the key. It may be absent.
-        concurrency: calls in flight.
+        concurrency: most calls in flight at each endpoint; fewer where it can't keep up.
         timeout_seconds: of one call.
+        connect_timeout_seconds: of making a connection.
         attempts: calls for one request at most.
         json_schema: whether a request's schema is sent along as `response_format`.
+        transport: `aiohttp`, or `openai` for the client of that package.
+        outage_seconds: how long to wait for endpoints that are all down.
+        prices: for a million tokens, or None.
+        max_cost: what a run may spend, or None.
+        run: whose spending counts; None: that of this process.
         progress: called with the number of newly finished requests.
 
     Raises:
-        SetupError: when no model or no endpoint is configured.
+        SetupError: when no model or no endpoint is configured, or a limit has no prices.
     """
 
     def __init__(
@@ -145,6 +98,13 @@ class Gateway:
         attempts: int = 5,
         json_schema: bool = True,
         progress: Callable[[int], None] | None = None,
+        *,
+        connect_timeout_seconds: float = 10.0,
+        transport: Kind = "aiohttp",
+        outage_seconds: float = 120.0,
+        prices: Prices | None = None,
+        max_cost: float | None = None,
+        run: str | None = None,
     ) -> None:
         if not model:
             raise SetupError("no language model is configured", NO_MODEL)
@@ -153,14 +113,33 @@ class Gateway:
         if concurrency < 1 or attempts < 1:
             raise ValueError("concurrency and attempts must be at least 1")
         self.model = model
-        self._urls = tuple(endpoints)
         self._store = store
-        self._api_key_variable = api_key_variable
-        self._concurrency = concurrency
-        self._timeout = timeout_seconds
-        self._attempts = attempts
         self._json_schema = json_schema
         self._progress = progress
+        self._window = max(LEAST_WINDOW, 2 * concurrency * len(endpoints))
+        limits = Limits(timeout_seconds, connect_timeout_seconds)
+        self._asking = Asking(
+            Settings(
+                model, tuple(endpoints), api_key_variable, concurrency, attempts, transport,
+                limits, outage_seconds, prices, max_cost, run,
+            ),
+            store,
+        )  # fmt: skip
+
+    def __enter__(self) -> Gateway:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; the store stays open."""
+        self._asking.close()
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         """Return one reply for each request, in order; a failed one says why.
@@ -168,227 +147,185 @@ class Gateway:
         Works from any thread, also one that runs an event loop.
 
         Raises:
-            SetupError: when an endpoint can't be reached, or refuses the key, the model or the
-                address. Answers that have arrived are in the store.
+            SetupError: when no endpoint can be reached, one refuses the key, the model or the
+                address, or (CostLimitError) the run has spent what it may. Answers that have
+                arrived are in the store.
         """
-        replies: list[Reply] = []
-        for start in range(0, len(requests), WINDOW):
-            replies.extend(self._complete_window(requests[start : start + WINDOW]))
-        return replies
+        replies: dict[int, Reply] = dict(self.complete_stream(requests))
+        return [replies[number] for number in range(len(replies))]
 
-    def _complete_window(self, requests: Sequence[Request]) -> list[Reply]:
-        keys = [self._key(request) for request in requests]
-        answers = {key: _reply(found, True) for key, found in self._store.get(keys).items()}
-        missing = {
-            key: request for key, request in zip(keys, requests, strict=True) if key not in answers
-        }
-        self._advance(sum(key not in missing for key in keys))
-        if missing:
-            answers.update(run_anywhere(self._ask_all(missing)))
-            self._advance(sum(key in missing for key in keys) - len(missing))
-        return [answers[key] for key in keys]
+    def complete_stream(self, requests: Iterable[Request]) -> Iterator[tuple[int, Reply]]:
+        """Yield (place of the request, reply) as answers arrive, in any order.
+
+        Requests are taken from their source only as fast as answers are taken from here, so that
+        memory doesn't grow with their number. A stream that is left early ends what it began.
+
+        Args:
+            requests: any number; read in the caller's thread.
+
+        Raises:
+            SetupError: as `complete`. At a cost limit the calls in flight are waited for, and
+                their answers handed out, before CostLimitError.
+        """
+        batch = self._asking.open_batch()
+        places: dict[bytes, list[int]] = {}
+        source = enumerate(requests)
+        stop: CostLimitError | None = None
+        try:
+            more = True
+            while more or places:
+                while more and stop is None and len(places) < self._window:
+                    part = list(islice(source, LOOKUP))
+                    more = bool(part)
+                    yield from self._look_up(part, places, batch)
+                if stop is not None and not places:
+                    break
+                for key, outcome in self._arrived(batch, bool(places)):
+                    waiting = places.pop(key)
+                    if isinstance(outcome, CostLimitError):
+                        stop = outcome
+                        continue
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                    self._advance(len(waiting))
+                    yield from ((place, _reply(key, outcome, False)) for place in waiting)
+        finally:
+            self._asking.close_batch(batch)
+        if stop is not None:
+            raise stop
+
+    def note(self, outcomes: Iterable[tuple[bytes, str | None, str | None]]) -> None:
+        """Keep what was read out of replies.
+
+        Args:
+            outcomes: a reply's key; the value as JSON, or None; why it can't be used, or None.
+        """
+        self._store.note(outcomes)
+
+    def key(self, request: Request) -> bytes:
+        """Return what the store finds the answer to a request by."""
+        return request_key(
+            self.model,
+            request.messages,
+            request.schema if self._json_schema else None,
+            request.sampling,
+            request.attempt,
+        )
+
+    def _look_up(
+        self, part: Sequence[tuple[int, Request]], places: dict[bytes, list[int]], batch: Batch
+    ) -> Iterator[tuple[int, Reply]]:
+        """Yield what the store has, and ask for the rest."""
+        if not part:
+            return
+        keyed = [(self.key(request), place, request) for place, request in part]
+        found = self._store.get(key for key, _, _ in keyed if key not in places)
+        counts: dict[tuple[str, str, str], tuple[int, int]] = {}
+        questions: list[Question] = []
+        hits: list[tuple[int, Reply]] = []
+        for key, place, request in keyed:
+            prompt = getattr(request, "prompt", "")
+            fingerprint = getattr(request, "prompt_fingerprint", "")
+            hit = found.get(key)
+            group = (self.model, prompt, fingerprint)
+            before = counts.get(group, (0, 0))
+            counts[group] = (before[0] + (hit is not None), before[1] + (hit is None))
+            if hit is not None:
+                hits.append((place, _reply(key, hit, True)))
+            elif key in places:
+                places[key].append(place)
+            else:
+                places[key] = [place]
+                schema = request.schema if self._json_schema else None
+                item = getattr(request, "item", "")
+                questions.append(Question(key, request, schema, prompt, fingerprint, item))
+        self._store.count_lookups(counts)
+        self._asking.ask(batch, questions)
+        self._advance(len(hits))
+        yield from hits
+
+    def _arrived(
+        self, batch: Batch, wait: bool
+    ) -> Iterator[tuple[bytes, Response | BaseException]]:
+        """Yield what has arrived since the last look; wait for it if told to."""
+        while True:
+            try:
+                arrived = batch.arrived.get(block=wait)
+            except queue.Empty:
+                return
+            yield from arrived
+            wait = False
 
     def _advance(self, count: int) -> None:
         if self._progress is not None and count > 0:
             self._progress(count)
 
-    def _key(self, request: Request) -> bytes:
-        return request_key(
-            self.model, request.messages, self._schema(request), request.sampling, request.attempt
-        )
 
-    def _schema(self, request: Request) -> Mapping[str, Any] | None:
-        return request.schema if self._json_schema else None
+def _reply(key: bytes, response: Response, stored: bool) -> Reply:
+    return Reply(
+        response.text,
+        response.error,
+        response.finish_reason,
+        response.tokens_in,
+        response.tokens_out,
+        stored,
+        key,
+        None if response.logprobs is None else orjson.loads(response.logprobs),
+        response.price,
+        response.parsed is not None or response.fault is not None,
+    )
 
-    async def _ask_all(self, missing: Mapping[bytes, Request]) -> dict[bytes, Reply]:
-        """Ask for every request with at most `concurrency` calls in flight."""
-        answers: dict[bytes, Reply] = {}
-        endpoints = [_Endpoint(url, self._client(url)) for url in self._urls]
-        waiting = iter(enumerate(missing.items()))
 
-        async def work() -> None:
-            for number, (key, request) in waiting:
-                response = await self._ask(request, endpoints, number)
-                answers[key] = _reply(await self._store.put_soon(key, response), False)
-                self._advance(1)
+def prices_of(llm: Llm, model: str | None = None) -> Prices | None:
+    """Return a model's prices out of a profile's section, or None where it gives none.
 
-        workers = [asyncio.create_task(work()) for _ in range(min(self._concurrency, len(missing)))]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for task in workers:
-                task.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
-            for endpoint in endpoints:
-                await endpoint.client.close()
-        return answers
-
-    def _client(self, url: str) -> openai.AsyncOpenAI:
-        key = os.environ.get(self._api_key_variable) or "none"
-        return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=self._timeout, max_retries=0)
-
-    async def _ask(self, request: Request, endpoints: Sequence[_Endpoint], number: int) -> Response:
-        """Call until there is a reply, the attempts are used up, or trying again is no use."""
-        cost = _Cost()
-        fault = _FailedCallError("not called", retry=False)
-        for attempt in range(self._attempts):
-            endpoint = endpoints[(number + attempt) % len(endpoints)]
-            await asyncio.sleep(max(0.0, endpoint.resume_at - time.monotonic()))
-            try:
-                text, reason = await self._call(request, endpoint, cost)
-            except _FailedCallError as error:
-                fault = error
-                if not error.retry:
-                    break
-                if error.pause is not None:
-                    endpoint.resume_at = max(endpoint.resume_at, time.monotonic() + error.pause)
-                elif attempt + 1 < self._attempts:
-                    await asyncio.sleep(_pause(attempt))
-            else:
-                return self._response(cost, text, reason, None)
-        if fault.unreachable:
-            raise SetupError(
-                f"no language model answers at {', '.join(self._urls)} ({fault.reason})",
-                "start the server or correct llm.endpoints, then run again",
-            )
-        return self._response(cost, None, None, fault.reason)
-
-    def _response(
-        self, cost: _Cost, text: str | None, reason: str | None, error: str | None
-    ) -> Response:
-        return Response(
-            self.model, text, reason, cost.tokens_in, cost.tokens_out, cost.latency, cost.calls,
-            error,
-        )  # fmt: skip
-
-    async def _call(
-        self, request: Request, endpoint: _Endpoint, cost: _Cost
-    ) -> tuple[str, str | None]:
-        """Make one call; raise _FailedCallError where it gives no text."""
-        cost.calls += 1
-        start = time.monotonic()
-        try:
-            completion = await endpoint.client.chat.completions.create(**self._arguments(request))
-        except openai.APITimeoutError as error:
-            raise _FailedCallError(f"no answer within {self._timeout:g} s", retry=True) from error
-        except openai.APIConnectionError as error:
-            reason = str(error.__cause__ or error)
-            raise _FailedCallError(reason, retry=True, unreachable=True) from error
-        except openai.APIStatusError as error:
-            raise _status_fault(error, endpoint.url) from error
-        except (openai.OpenAIError, ValueError, TypeError) as error:
-            raise _FailedCallError(
-                f"the endpoint's answer is not understood ({type(error).__name__})", retry=True
-            ) from error
-        finally:
-            cost.latency = time.monotonic() - start
-        return _text_of(completion, cost)
-
-    def _arguments(self, request: Request) -> dict[str, Any]:
-        arguments: dict[str, Any] = {
-            "model": self.model,
-            "messages": [
-                {"role": message["role"], "content": _encodable(message["content"])}
-                for message in request.messages
-            ],
-        }
-        extra: dict[str, Any] = {}
-        for name, value in request.sampling.items():
-            (arguments if name in _NATIVE else extra)[name] = value
-        if extra:
-            arguments["extra_body"] = extra
-        schema = self._schema(request)
-        if schema is not None:
-            arguments["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "reply", "schema": dict(schema)},
-            }
-        return arguments
+    Args:
+        llm: the section.
+        model: None: the section's own.
+    """
+    table = llm.price_per_million
+    given = table.get(model or llm.model) if isinstance(table, dict) else table
+    return None if given is None else Prices(given.input, given.output, given.cached_input)
 
 
 @contextmanager
 def open_gateway(
-    llm: Llm, store: Path, progress: Callable[[int], None] | None = None
+    llm: Llm,
+    store: Path,
+    progress: Callable[[int], None] | None = None,
+    run: str | None = None,
 ) -> Iterator[Gateway]:
-    """Yield a gateway as a profile describes it; its store is closed afterwards.
+    """Yield a gateway as a profile describes it; it and its store are closed afterwards.
 
     Args:
         llm: the profile's section.
         store: path of the response store.
         progress: called with the number of newly finished requests.
+        run: whose spending counts against `llm.max_cost`; None: that of this process.
 
     Raises:
         SetupError: when no model is configured or the store can't be opened.
     """
     if not llm.model:
         raise SetupError("no language model is configured", NO_MODEL)
-    with ResponseStore(store) as responses:
-        yield Gateway(
+    with (
+        ResponseStore(store) as responses,
+        Gateway(
             model=llm.model,
             endpoints=llm.endpoints,
             store=responses,
             api_key_variable=llm.api_key_variable,
             concurrency=llm.concurrency,
             timeout_seconds=llm.timeout_seconds,
+            connect_timeout_seconds=llm.connect_timeout_seconds,
             attempts=llm.attempts,
+            transport=llm.transport,
+            outage_seconds=llm.outage_seconds,
+            json_schema=llm.json_schema,
+            prices=prices_of(llm),
+            max_cost=llm.max_cost,
+            run=run,
             progress=progress,
-        )
-
-
-def _reply(response: Response, stored: bool) -> Reply:
-    return Reply(
-        response.text, response.error, response.finish_reason, response.tokens_in,
-        response.tokens_out, stored,
-    )  # fmt: skip
-
-
-def _text_of(completion: Any, cost: _Cost) -> tuple[str, str | None]:
-    """Return text and finish reason of a completion, adding its tokens to the cost."""
-    usage = getattr(completion, "usage", None)
-    cost.tokens_in += getattr(usage, "prompt_tokens", None) or 0
-    cost.tokens_out += getattr(usage, "completion_tokens", None) or 0
-    choices = getattr(completion, "choices", None)
-    if not choices:
-        raise _FailedCallError("the endpoint's answer holds no choice", retry=True)
-    text = getattr(getattr(choices[0], "message", None), "content", None)
-    if not isinstance(text, str) or not text.strip():
-        raise _FailedCallError("the endpoint's answer holds no text", retry=True)
-    return text, choices[0].finish_reason
-
-
-def _status_fault(error: openai.APIStatusError, url: str) -> _FailedCallError:
-    """Return what a refusal means; raise SetupError where every call would be refused."""
-    status = error.status_code
-    if status in _SET_UP_FAULTS:
-        raise SetupError(f"{url} refused the call with status {status}", _SET_UP_FAULTS[status])
-    retry = status in {408, 409, 429} or status >= 500
-    reason = f"the endpoint answered with status {status}"
-    if not retry:
-        reason += f": {' '.join(str(error.message).split())[:300]}"
-    return _FailedCallError(reason, retry, _retry_after(error.response.headers))
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a Retry-After header asks to wait, or None."""
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER)
-
-
-def _pause(attempt: int) -> float:
-    """Return a random pause before the next attempt, longer after each failure, in seconds."""
-    longest = min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE)
-    return random.uniform(longest / 2, longest)
-
-
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which no request can carry."""
-    return text.encode("utf-8", "replace").decode()
+        ) as gateway,
+    ):
+        yield gateway

@@ -233,6 +233,20 @@ class ResponseStore:
             connection.executemany(_SPEND, [(run, *sums) for run, sums in spent.items()])
         return outcomes
 
+    def note(self, outcomes: Iterable[tuple[bytes, str | None, str | None]]) -> None:
+        """Keep what was read out of answers.
+
+        Args:
+            outcomes: key of an answer; the value as JSON, or None; why its content can't be used,
+                or None.
+        """
+        for part in _parts(outcomes, BATCH):
+            with self._transaction() as connection:
+                connection.executemany(
+                    "UPDATE responses SET parsed = ?, fault = ? WHERE key = ?",
+                    [(parsed, fault, key) for key, parsed, fault in part],
+                )
+
     def insert_missing(self, rows: Iterable[Row]) -> int:
         """Take over responses of others; answers that are there stay. Return how many were taken.
 

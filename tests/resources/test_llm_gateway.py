@@ -13,7 +13,7 @@ import pytest
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem, Summary, TopicTask
 from saber_assets.annotation.llm import ChatModel, ChatRequest, LlmAnnotator
-from saber_resources import llm_gateway
+from saber_resources import endpoints, llm_gateway
 from saber_resources.errors import SetupError
 from saber_resources.llm_gateway import Gateway, open_gateway
 from saber_resources.profiles import load_profile
@@ -96,7 +96,8 @@ class Ask:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
-    monkeypatch.setattr(llm_gateway, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(endpoints, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(endpoints, "START_SECONDS", 0.2)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -267,7 +268,7 @@ def test_works_where_an_event_loop_runs_and_with_unpaired_surrogates(store):
 
 
 def test_windows_do_not_show(store, monkeypatch):
-    monkeypatch.setattr(llm_gateway, "WINDOW", 3)
+    monkeypatch.setattr(llm_gateway, "LOOKUP", 3)
     with Dummy(lambda body, before: last(body)) as dummy:
         replies = Gateway("m", [dummy.url], store).complete([Ask(str(n)) for n in range(10)])
     assert [reply.text for reply in replies] == [str(n) for n in range(10)]
