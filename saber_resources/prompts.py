@@ -19,6 +19,8 @@ from saber_resources.shipped import shipped
 
 VERDICT = "verdict"
 """The `output` of a prompt whose reply ends with a verdict in a box instead of being JSON."""
+TEXT = "text"
+"""The `output` of a prompt whose reply is a text between tags, which keeps LaTeX out of JSON."""
 
 _FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", re.DOTALL)
 _SECTION = re.compile(r"^## (system|user)[ \t]*\r?$", re.MULTILINE)
@@ -49,7 +51,7 @@ class Prompt:
         name: as in the file.
         version: for people; what identifies a prompt is its fingerprint.
         text: the body, unrendered.
-        schema: JSON schema of the reply, or None where the reply is a verdict.
+        schema: JSON schema of the reply, or None where the reply is a verdict or a text.
         sampling: temperature, max_tokens and the like, as the endpoint takes them.
         place: the file, for messages.
     """
@@ -135,7 +137,7 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
         name=name,
         version=str(header["version"]),
         text=match[2].replace("\r\n", "\n").strip(),
-        schema=None if output == VERDICT else output,
+        schema=None if output in (VERDICT, TEXT) else output,
         sampling=header["sampling"],
         place=str(path),
     )
@@ -156,8 +158,10 @@ def _header(text: str, path: Path) -> dict[str, Any]:
     unknown = sorted(str(key) for key in header.keys() - set(_KEYS))
     if unknown:
         raise SetupError(f"{path}: unknown key '{unknown[0]}'", f"use only {', '.join(_KEYS)}")
-    if header["output"] != VERDICT and not isinstance(header["output"], dict):
-        raise SetupError(f"{path}: 'output' is no JSON schema", f"write one, or '{VERDICT}'")
+    if header["output"] not in (VERDICT, TEXT) and not isinstance(header["output"], dict):
+        raise SetupError(
+            f"{path}: 'output' is no JSON schema", f"write one, or '{VERDICT}' or '{TEXT}'"
+        )
     _check_sampling(header["sampling"], path)
     return header
 
