@@ -54,7 +54,7 @@ def open_chat(llm: Llm, store: Path, own: Opener | None = None) -> Iterator[Any]
     Raises:
         SetupError: when no model is configured or the store can't be opened.
     """
-    with (_current.opener or _gateway)(llm, store) as chat:
+    with (_current.opener or own or _gateway)(llm, store) as chat:
         yield chat
 
 

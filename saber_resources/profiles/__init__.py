@@ -154,6 +154,8 @@ class Llm(Section):
     model: str
     endpoints: tuple[str, ...]
     api_key_variable: str
+    prompts: str
+    """A folder of shipped prompts that goes before the others, such as `small`; empty: none."""
     concurrency: int = Field(ge=1)
     timeout_seconds: float = Field(gt=0)
     attempts: int = Field(ge=1)
