@@ -52,6 +52,24 @@ class Comparison:
     first: Problem
     second: Problem
 
+    @property
+    def label(self) -> str:
+        """The three ids, for the record."""
+        return f"{self.query.problem_id}|{self.first.problem_id}|{self.second.problem_id}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which candidate is preferred, by a judge that also says how sure it is.
+
+    Attributes:
+        winner: 1 or 2; 0 for a tie.
+        confidence: probability of the preferred side, [0.5, 1]; 0.5 for a tie.
+    """
+
+    winner: int
+    confidence: float
+
 
 @dataclass(frozen=True)
 class Failure:

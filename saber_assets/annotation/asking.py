@@ -31,12 +31,18 @@ class ChatRequest:
         schema: JSON schema of the reply, or None.
         sampling: temperature, max_tokens and the like.
         attempt: tells apart samples and re-asks; a part of what identifies the answer.
+        prompt: name of the prompt; noted with the answer, like the next two, no part of its key.
+        prompt_fingerprint: which version of it.
+        item: what it is about: ids, joined by "|".
     """
 
     messages: Sequence[Mapping[str, str]]
     schema: Mapping[str, Any] | None
     sampling: Mapping[str, Any]
     attempt: int = 0
+    prompt: str = ""
+    prompt_fingerprint: str = ""
+    item: str = ""
 
 
 class ChatReply(Protocol):
@@ -79,6 +85,16 @@ class PromptTemplate(Protocol):
     """A prompt: how to ask, and how to sample."""
 
     @property
+    def name(self) -> str:
+        """Name, for the record."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes whenever replies may."""
+        ...
+
+    @property
     def schema(self) -> Mapping[str, Any] | None:
         """JSON schema of the reply, or None."""
         ...
@@ -100,7 +116,9 @@ class _Open(Generic[T]):
     position: int
     messages: list[Mapping[str, str]]
     read: Callable[[ChatReply], T]
-    sample: int = 0
+    sample: int
+    label: str
+    schema: Mapping[str, Any] | None
     faults: list[str] = field(default_factory=list)
 
 
@@ -125,6 +143,9 @@ class Asker:
         prompt: PromptTemplate,
         values: Callable[[Item], Mapping[str, Any]],
         reader: Callable[[Item], Callable[[str], T]],
+        label: Callable[[Item], str],
+        *,
+        schema_of: Callable[[Item], Mapping[str, Any] | None] | None = None,
     ) -> list[T | Failure]:
         """Return what was read from the reply for each item, in order.
 
@@ -133,13 +154,15 @@ class Asker:
             prompt: how to ask.
             values: what the prompt shows of an item.
             reader: for an item, the function that reads its reply or raises ReplyError.
+            label: ids of an item, joined by "|".
+            schema_of: JSON schema of an item's reply; None: the prompt's own.
         """
 
         def read_text(item: Item) -> Callable[[ChatReply], T]:
             read = reader(item)
             return lambda reply: read(reply.text or "")
 
-        return self.ask_replies(items, prompt, values, read_text)
+        return self.ask_replies(items, prompt, values, read_text, label, schema_of=schema_of)
 
     def ask_replies(
         self,
@@ -147,9 +170,11 @@ class Asker:
         prompt: PromptTemplate,
         values: Callable[[Item], Mapping[str, Any]],
         reader: Callable[[Item], Callable[[ChatReply], T]],
+        label: Callable[[Item], str],
         *,
         sampling: Mapping[str, Any] | None = None,
         sample: Callable[[Item], int] = lambda item: 0,
+        schema_of: Callable[[Item], Mapping[str, Any] | None] | None = None,
     ) -> list[T | Failure]:
         """Return what was read from the whole reply for each item, in order.
 
@@ -158,23 +183,33 @@ class Asker:
             prompt: how to ask.
             values: what the prompt shows of an item.
             reader: for an item, the function that reads its reply or raises ReplyError.
+            label: ids of an item, joined by "|".
             sampling: laid over the prompt's own.
             sample: number of the sample of an item that is asked several times, from 0.
+            schema_of: JSON schema of an item's reply; None: the prompt's own.
         """
         merged = {**prompt.sampling, **(sampling or {})}
         results: list[T | Failure] = []
         for start in range(0, len(items), BATCH):
             opened: list[_Open[T]] = [
-                _Open(position, list(prompt.render(**values(item))), reader(item), sample(item))
+                _Open(
+                    position,
+                    list(prompt.render(**values(item))),
+                    reader(item),
+                    sample(item),
+                    label(item),
+                    prompt.schema if schema_of is None else schema_of(item),
+                )
                 for position, item in enumerate(items[start : start + BATCH])
             ]
-            results.extend(self._ask_batch(opened, prompt.schema, merged))
+            answers = self._ask_batch(opened, prompt, merged)
+            results.extend(answers)
         return results
 
     def _ask_batch(
         self,
         opened: list[_Open[T]],
-        schema: Mapping[str, Any] | None,
+        prompt: PromptTemplate,
         sampling: Mapping[str, Any],
     ) -> list[T | Failure]:
         results: list[T | Failure] = [Failure("not asked")] * len(opened)
@@ -182,9 +217,12 @@ class Asker:
             requests = [
                 ChatRequest(
                     tuple(item.messages),
-                    schema,
+                    item.schema,
                     sampling,
                     item.sample * (self._re_asks + 1) + attempt,
+                    prompt.name,
+                    prompt.fingerprint,
+                    item.label,
                 )
                 for item in opened
             ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem, Summary, TopicTask
 from saber_assets.annotation.asking import Asker, ChatModel, ChatRequest, PromptTemplate
-from saber_assets.annotation.replies.annotating import read_scores, read_summary
+from saber_assets.annotation.replies.annotating import read_scores, read_summary, scores_schema
 from saber_assets.annotation.replies.judging import read_verdict
 
 __all__ = ["ChatModel", "ChatRequest", "LlmAnnotator"]
@@ -49,6 +49,8 @@ class LlmAnnotator:
                 "solution": task.problem.solution,
             },
             lambda task: lambda reply: read_scores(reply, task.names),
+            lambda task: f"{task.problem.problem_id}|{' > '.join(task.path)}",
+            schema_of=lambda task: scores_schema(self._topic_scores.schema, task.names),
         )
 
     def summarise(self, problems: Sequence[Problem]) -> list[Summary | Failure]:
@@ -58,6 +60,7 @@ class LlmAnnotator:
             self._summary,
             lambda problem: {"statement": problem.statement, "solution": problem.solution},
             lambda problem: read_summary,
+            lambda problem: problem.problem_id,
         )
 
     def compare(self, comparisons: Sequence[Comparison]) -> list[int | Failure]:
@@ -67,4 +70,5 @@ class LlmAnnotator:
             self._judge,
             lambda pair: {"query": pair.query, "first": pair.first, "second": pair.second},
             lambda pair: read_verdict,
+            lambda pair: pair.label,
         )

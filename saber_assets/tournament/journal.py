@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from saber_assets.annotation.annotator import Failure
+from saber_assets.annotation.annotator import Failure, Verdict
 from saber_assets.errors import InputError
 from saber_assets.tournament.tournament import Known, Outcome, Pairing, Record
 
@@ -79,7 +80,7 @@ class Journal:
             self._file = -1
 
     def get(self, key: str) -> Outcome:
-        """Return the winner (1 or 2) or the Failure under a key, None where there is none."""
+        """Return the verdict or the Failure under a key, None where there is none."""
         outcome = self._outcomes.get(bytes.fromhex(key))
         return Failure(outcome) if isinstance(outcome, str) else outcome
 
@@ -159,17 +160,17 @@ class Journal:
             end = start
         os.ftruncate(self._file, end)
 
-    def _load(self) -> dict[bytes, int | str]:
-        outcomes: dict[bytes, int | str] = {}
+    def _load(self) -> dict[bytes, int | str | Verdict]:
+        outcomes: dict[bytes, int | str | Verdict] = {}
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 try:
                     entry = json.loads(line)
                     key = bytes.fromhex(entry["key"])
-                    plain = entry["reason"] if "reason" in entry else entry["winner"]
+                    plain = _read(entry)
                 except (ValueError, TypeError, KeyError):
-                    key, plain = b"", None
-                if len(key) != _KEY_BYTES or not (plain in (1, 2) or isinstance(plain, str)):
+                    key, plain = b"", ""
+                if len(key) != _KEY_BYTES:
                     raise InputError(
                         f"line {number} of the verdict journal {self.path} is damaged",
                         "delete that line; its pair will be judged again",
@@ -189,15 +190,34 @@ def _finish(start: hashlib.blake2b, first_id: str, second_id: str) -> str:
     return digest.hexdigest()
 
 
-def _plain(outcome: Outcome) -> int | str:
+def _plain(outcome: Outcome) -> int | str | Verdict:
     if isinstance(outcome, Failure):
         return outcome.reason
-    if isinstance(outcome, bool) or outcome not in (1, 2):
+    winner = outcome.winner if isinstance(outcome, Verdict) else outcome
+    if isinstance(winner, bool) or winner not in (0, 1, 2):
         raise ValueError(f"{outcome!r} is neither a verdict nor a Failure")
-    return int(outcome)
+    return outcome if isinstance(outcome, Verdict) else int(winner)
 
 
-def _line(key: str, plain: int | str) -> str:
+def _line(key: str, plain: int | str | Verdict) -> str:
     if isinstance(plain, int):
         return f'{{"key":"{key}","winner":{plain}}}\n'
+    if isinstance(plain, Verdict):
+        sure = float(plain.confidence)
+        return f'{{"key":"{key}","winner":{plain.winner},"confidence":{sure!r}}}\n'
     return json.dumps({"key": key, "reason": plain}, separators=(",", ":")) + "\n"
+
+
+def _read(entry: Mapping[str, Any]) -> int | str | Verdict:
+    """Return what a line holds; ValueError, TypeError or KeyError where it is damaged."""
+    if "reason" in entry:
+        return str(entry["reason"])
+    winner = entry["winner"]
+    if isinstance(winner, bool) or winner not in (0, 1, 2):
+        raise ValueError("no verdict")
+    if "confidence" not in entry:
+        return int(winner)
+    confidence = float(entry["confidence"])
+    if not 0.5 <= confidence <= 1:
+        raise ValueError("no confidence")
+    return Verdict(int(winner), confidence)

@@ -27,7 +27,7 @@ class Standings:
     Attributes:
         query_id: the query.
         candidate_ids: its candidates, ascending.
-        wins: int32 (n,), judgments won so far.
+        wins: float64 (n,), judgments won so far; a tie is half a win for both.
         met: bool (n, n), symmetric; true where a pair was played, with or without a verdict.
     """
 
@@ -43,7 +43,7 @@ class Standings:
         if len(set(self.candidate_ids)) < n:
             twice = sorted({c for c in self.candidate_ids if self.candidate_ids.count(c) > 1})
             raise ValueError(f"query {query_id!r} lists candidates twice: {twice[:5]}")
-        self.wins: NDArray[np.int32] = np.zeros(n, dtype=np.int32)
+        self.wins: NDArray[np.float64] = np.zeros(n)
         self.met: NDArray[np.bool_] = np.zeros((n, n), dtype=np.bool_)
 
     def pair(self, round_number: int, seed: int, order: Order = "random") -> NDArray[np.int32]:
@@ -66,24 +66,30 @@ class Standings:
             int32 (pairs, 2), indices into `candidate_ids`; column 0 is shown first.
         """
         state = round_state(seed, self.query_id, round_number)
-        return _pair(self.wins, self.met, state, order == "random")
+        half_wins = np.rint(2 * self.wins).astype(np.int32)
+        return _pair(half_wins, self.met, state, order == "random")
 
     def record(self, pairs: NDArray[np.int32], winners: Sequence[int | None]) -> None:
         """Enter the verdicts of a round.
 
         Args:
             pairs: as returned by `pair`.
-            winners: 1 where the first won, 2 where the second won, None without a verdict: such a
-                pair counts as played, and nobody gains a win.
+            winners: 1 where the first won, 2 where the second won, 0 for a tie (half a win for
+                both), None without a verdict: such a pair counts as played, and nobody gains
+                anything, as in the published code.
 
         Raises:
             ValueError: when a winner is none of these.
         """
         for (first, second), winner in zip(pairs.tolist(), winners, strict=True):
-            if winner not in (1, 2, None):
-                raise ValueError(f"query {self.query_id!r}: winner {winner!r} is not 1, 2 or None")
+            if winner not in (0, 1, 2, None):
+                raise ValueError(
+                    f"query {self.query_id!r}: winner {winner!r} is not 0, 1, 2 or None"
+                )
             self.met[first, second] = self.met[second, first] = True
-            if winner is not None:
+            if winner == 0:
+                self.wins[[first, second]] += 0.5
+            elif winner is not None:
                 self.wins[first if winner == 1 else second] += 1
 
 

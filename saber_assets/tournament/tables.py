@@ -16,7 +16,12 @@ PAIRWISE_JUDGMENTS = Table(
         "pair": Column(pl.Int32, "number of the pair within the round, from 0"),
         "first_id": Column(pl.String, "candidate shown first"),
         "second_id": Column(pl.String, "candidate shown second"),
-        "winner": Column(pl.Int8, "1 or 2: which was preferred; null: no verdict", nullable=True),
+        "winner": Column(
+            pl.Int8, "1 or 2: which was preferred; 0: a tie; null: no verdict", nullable=True
+        ),
+        "confidence": Column(
+            pl.Float64, "the judge's probability of its verdict, [0.5, 1], if known", nullable=True
+        ),
         "judge": Column(pl.String, "who judged; a heuristic says so in its name"),
         "seed": Column(pl.Int64, "seed of pairing and of the order shown"),
     },
@@ -25,7 +30,8 @@ PAIRWISE_JUDGMENTS = Table(
         Rule(
             "two candidates", "first and second differ", pl.col("first_id") != pl.col("second_id")
         ),
-        Rule("verdict", "winner is 1 or 2", pl.col("winner").is_in([1, 2])),
+        Rule("verdict", "winner is 1, 2 or 0 (a tie)", pl.col("winner").is_in([0, 1, 2])),
+        Rule("sureness", "confidence in [0.5, 1]", pl.col("confidence").is_between(0.5, 1)),
     ),
 )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from saber_assets.annotation.annotator import Failure
+from saber_assets.annotation.annotator import Failure, Verdict
 from saber_assets.tournament.swiss import Order, Standings
 from saber_assets.tournament.tables import JUDGMENT_FAILURES, PAIRWISE_JUDGMENTS
 
@@ -23,8 +23,9 @@ class Pairing(NamedTuple):
     second_id: str
 
 
-Outcome = int | Failure | None
-"""1 or 2: the first or the second is preferred; a Failure or None: there is no verdict."""
+Outcome = int | Verdict | Failure | None
+"""1 or 2: the first or the second is preferred; 0: a tie; a Verdict: the same, with confidence;
+a Failure or None: there is no verdict."""
 
 Judge = Callable[[list[Pairing]], Sequence[Outcome]]
 """Returns one outcome for each pairing, in order; may run them concurrently."""
@@ -73,7 +74,8 @@ def run_tournaments(
 
     Returns:
         Frames of PAIRWISE_JUDGMENTS, ordered by (round, query_id, pair), and JUDGMENT_FAILURES.
-        A pairing without a verdict counts as played, nobody wins, and is in both frames.
+        A pairing without a verdict counts as played, nobody wins, and is in both frames. A tie is
+        half a win for both.
 
     Raises:
         ValueError: on repeated candidates, or a judge's answer of the wrong length or value.
@@ -94,11 +96,12 @@ def run_tournaments(
         if not pairings:
             break
         outcomes = _settle(pairings, judge, chunk, known, record, progress)
-        winners = [outcome if isinstance(outcome, int) else None for outcome in outcomes]
+        winners = [_winner(outcome) for outcome in outcomes]
         remaining = iter(winners)
         for standing, drawn in zip(standings, pairs, strict=True):
             standing.record(drawn, list(islice(remaining, len(drawn))))
-        played.append(_frame(pairings, winners, judge_name, seed))
+        sureness = [o.confidence if isinstance(o, Verdict) else None for o in outcomes]
+        played.append(_frame(pairings, winners, sureness, judge_name, seed))
         failures.extend(_failures(pairings, outcomes))
     judgments = pl.concat(played) if played else PAIRWISE_JUDGMENTS.empty()
     failed = pl.DataFrame(failures, schema=JUDGMENT_FAILURES.schema, orient="row")
@@ -111,10 +114,12 @@ def recall(judgments: pl.DataFrame) -> Known:
     Pairings without a verdict are not known, so that they are asked again.
     """
     rows = judgments.filter(pl.col("winner").is_not_null())
-    verdicts = {
+    verdicts: dict[tuple[str, str, str], Outcome] = {
         (query_id, first_id, second_id): winner
-        for query_id, first_id, second_id, winner in rows.select(
-            "query_id", "first_id", "second_id", "winner"
+        if confidence is None
+        else Verdict(winner, confidence)
+        for query_id, first_id, second_id, winner, confidence in rows.select(
+            "query_id", "first_id", "second_id", "winner", "confidence"
         ).iter_rows()
     }
     return lambda pairing: verdicts.get((pairing.query_id, pairing.first_id, pairing.second_id))
@@ -164,8 +169,17 @@ def _settle(
 def _check(outcome: Outcome, source: str) -> None:
     if outcome is None or isinstance(outcome, Failure):
         return
-    if isinstance(outcome, bool) or outcome not in (1, 2):
-        raise ValueError(f"{source} answered {outcome!r}, not 1, 2 or a Failure")
+    if isinstance(outcome, Verdict) and not 0.5 <= outcome.confidence <= 1:
+        raise ValueError(f"{source} has the confidence {outcome.confidence!r}, not in [0.5, 1]")
+    winner = _winner(outcome)
+    if isinstance(winner, bool) or winner not in (0, 1, 2):
+        raise ValueError(f"{source} answered {outcome!r}, not 1, 2, 0 or a Failure")
+
+
+def _winner(outcome: Outcome) -> int | None:
+    if isinstance(outcome, Verdict):
+        return outcome.winner
+    return outcome if isinstance(outcome, int) else None
 
 
 def _chunks(places: list[int], size: int | None) -> Iterator[list[int]]:
@@ -175,11 +189,16 @@ def _chunks(places: list[int], size: int | None) -> Iterator[list[int]]:
 
 
 def _frame(
-    pairings: list[Pairing], winners: list[int | None], judge_name: str, seed: int
+    pairings: list[Pairing],
+    winners: list[int | None],
+    sureness: list[float | None],
+    judge_name: str,
+    seed: int,
 ) -> pl.DataFrame:
     frame = pl.DataFrame(pairings, schema=list(Pairing._fields), orient="row")
     return frame.with_columns(
         winner=pl.Series(winners, dtype=pl.Int8),
+        confidence=pl.Series(sureness, dtype=pl.Float64),
         judge=pl.lit(judge_name),
         seed=pl.lit(seed, dtype=pl.Int64),
     ).select(pl.col(name).cast(dtype) for name, dtype in PAIRWISE_JUDGMENTS.schema.items())

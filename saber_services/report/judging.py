@@ -88,6 +88,7 @@ class Judgments:
 
     effect: PositionEffect
     judgments: int
+    ties: int
     without_verdict: int
 
     @property
@@ -163,5 +164,8 @@ def read_judgments(source: Source) -> Judgments | None:
         return None
     judgments = source.read("pairwise_judgments", "winner")
     return Judgments(
-        position_effect(judgments), judgments.height, int(judgments["winner"].null_count())
+        position_effect(judgments),
+        judgments.height,
+        int((judgments["winner"] == 0).sum()),
+        int(judgments["winner"].null_count()),
     )

@@ -216,6 +216,7 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "first_id": "a",
             "second_id": "b",
             "winner": winners[:-1] + [None],
+            "confidence": None,
             "judge": judge,
             "seed": 1,
         },

@@ -112,8 +112,8 @@ def test_earlier_frame_is_recalled_and_failures_are_asked_again():
 
 
 def test_bad_answers_are_refused():
-    with pytest.raises(ValueError, match="answered 0"):
-        run(lambda pairings: [0 for _ in pairings])
+    with pytest.raises(ValueError, match="answered 3"):
+        run(lambda pairings: [3 for _ in pairings])
     with pytest.raises(ValueError, match="1 answers to"):
         run(lambda pairings: [1])
     _, failures = run_tournaments(

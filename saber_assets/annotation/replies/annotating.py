@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saber_assets.annotation.annotator import Summary
@@ -10,6 +10,33 @@ from saber_assets.json_reply import ReplyError, parse_object
 
 MAX_CORE_WORDS = 30
 MAX_SUPPORTING = 3
+
+
+def scores_schema(
+    schema: Mapping[str, Any] | None, names: Sequence[str]
+) -> Mapping[str, Any] | None:
+    """Return a prompt's JSON schema of scores with the offered names spelled out.
+
+    A server that holds its model to a schema then can't return another name, nor leave one out.
+
+    Args:
+        schema: of the prompt; `properties.scores.additionalProperties` is the schema of one score.
+        names: what is offered, distinct.
+
+    Returns:
+        The schema as it is where it has no such part.
+    """
+    properties = (schema or {}).get("properties", {})
+    score = properties.get("scores", {}).get("additionalProperties")
+    if not isinstance(score, Mapping):
+        return schema
+    scores = {
+        "type": "object",
+        "properties": dict.fromkeys(names, score),
+        "required": list(names),
+        "additionalProperties": False,
+    }
+    return {**(schema or {}), "properties": {**properties, "scores": scores}}
 
 
 def read_scores(reply: str, names: Sequence[str]) -> tuple[float, ...]:
