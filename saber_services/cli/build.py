@@ -15,7 +15,6 @@ import click
 from rich.markup import escape
 
 from saber_assets.errors import InputError
-from saber_assets.sources import check_file
 from saber_resources.atomic import replacing
 from saber_resources.errors import SetupError
 from saber_resources.progress import use_display
@@ -24,9 +23,10 @@ from saber_resources.warehouse import read_table, table_files
 from saber_services.boards import print_board
 from saber_services.builder import Outcome, build
 from saber_services.cli.options import (
+    build_options,
     error_console,
     json_option,
-    read_overrides,
+    overrides_of,
     workdir_option,
 )
 from saber_services.display import terminal_bar
@@ -42,24 +42,7 @@ Examples:
 """,
 )
 @workdir_option
-@click.option(
-    "--corpus",
-    "corpus",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="JSONL, CSV or Parquet with columns id, problem, solution, optional source; repeatable.",
-)
-@click.option("--ontology", type=click.Path(path_type=Path), help="A topic DAG: CSV or tree JSON.")
-@click.option("--profile", help="sample, default, paper, or the path of a TOML file.")
-@click.option(
-    "--bad-rows",
-    type=click.Choice(["refuse", "set-aside"]),
-    help="Refuse a corpus with empty or unusable rows, or list such rows in dropped_problems.",
-)
-@click.option(
-    "--annotator", type=click.Choice(["lexical", "llm"]), help="Who annotates and judges."
-)
-@click.option("--set", "pairs", multiple=True, metavar="SECTION.KEY=VALUE", help="Any value of it.")
+@build_options
 @json_option
 def command(
     workdir: Path,
@@ -76,23 +59,9 @@ def command(
     What you set is kept in WORKDIR/saber.toml, so that the next `saber build --workdir WORKDIR`
     and the user interface use the same values.
     """
-    overrides = read_overrides(pairs)
-    if corpus:
-        files = [str(path.expanduser().resolve()) for path in corpus]
-        overrides.setdefault("corpus", {})["files"] = files
-    if bad_rows:
-        overrides.setdefault("corpus", {})["bad_rows"] = bad_rows.replace("-", "_")
-    if ontology:
-        overrides.setdefault("ontology", {})["file"] = str(ontology.expanduser().resolve())
-    if annotator:
-        overrides.setdefault("annotation", {})["annotator"] = annotator
-        overrides.setdefault("judging", {})["annotator"] = annotator
-    for path in corpus:
-        check_file(path.expanduser().resolve(), "corpus file")
-    if ontology:
-        check_file(ontology.expanduser().resolve(), "ontology file")
+    chosen, overrides = overrides_of(workdir, corpus, ontology, profile, bad_rows, annotator, pairs)
     with _settings_kept(workdir):
-        settings = save_settings(workdir, profile or _first_profile(workdir, corpus), overrides)
+        settings = save_settings(workdir, chosen, overrides)
         run_build(settings, as_json)
 
 
@@ -111,12 +80,6 @@ def _settings_kept(workdir: Path) -> Iterator[None]:
             with replacing(path) as temporary:
                 temporary.write_bytes(before)
         raise
-
-
-def _first_profile(workdir: Path, corpus: tuple[Path, ...]) -> str | None:
-    """A new workdir with a corpus of one's own starts from `default`, not from `sample`."""
-    is_new = not (workdir.expanduser() / "saber.toml").is_file()
-    return "default" if is_new and corpus else None
 
 
 def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -> None:

@@ -15,14 +15,18 @@ from saber_services.cli.faults import MISTAKE, TRACEBACK_VARIABLE, Fault, fault_
 
 VERBS = {
     "build": "Make everything that is missing or stale, and print the leaderboard.",
+    "plan": "Show what a build would make, ask and cost, before anything runs.",
     "status": "List each asset: fresh, stale (and why), or missing.",
     "leaderboard": "Print the leaderboard.",
     "evaluate": "Put your own retriever on the board.",
     "retrievers": "List the retrievers, and what those that can't run here lack.",
     "agreement": "Compare judges with people's judgments, or draw pairs for people to judge.",
     "simulate-tournament": "Show how tournaments rank when the judge's noise and bias are known.",
+    "llm": "Answers of language models: statistics, failures, sharing, offline batches.",
+    "prompts": "List and show prompts, and what a changed one would cost.",
     "report": "Write the report page.",
     "query": "Run a SQL query over the tables.",
+    "try-local": "Run a very small language model over a handful of problems, as a trial.",
     "ui": "Open the Dagster user interface on a workdir.",
 }
 

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from saber_resources.errors import SetupError
-from saber_resources.settings import DEFAULT_WORKDIR, WORKDIR_VARIABLE
+from saber_resources.settings import DEFAULT_WORKDIR, SETTINGS_FILE, WORKDIR_VARIABLE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,6 +24,81 @@ workdir_option = click.option(
     help=f"Where the benchmark lies; also from {WORKDIR_VARIABLE}.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+
+
+_BUILD_OPTIONS = (
+    click.option(
+        "--corpus",
+        "corpus",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="JSONL, CSV or Parquet with columns id, problem, solution, optional source; "
+        "repeatable.",
+    ),
+    click.option(
+        "--ontology", type=click.Path(path_type=Path), help="A topic DAG: CSV or tree JSON."
+    ),
+    click.option("--profile", help="sample, default, paper, or the path of a TOML file."),
+    click.option(
+        "--bad-rows",
+        type=click.Choice(["refuse", "set-aside"]),
+        help="Refuse a corpus with empty or unusable rows, or list such rows in dropped_problems.",
+    ),
+    click.option(
+        "--annotator", type=click.Choice(["lexical", "llm"]), help="Who annotates and judges."
+    ),
+    click.option(
+        "--set", "pairs", multiple=True, metavar="SECTION.KEY=VALUE", help="Any value of it."
+    ),
+)
+
+
+def build_options(function: Function) -> Function:
+    """Add the options that say what is built and how; `overrides_of` reads them."""
+    for option in reversed(_BUILD_OPTIONS):
+        function = option(function)
+    return function
+
+
+def overrides_of(
+    workdir: Path,
+    corpus: tuple[Path, ...],
+    ontology: Path | None,
+    profile: str | None,
+    bad_rows: str | None,
+    annotator: str | None,
+    pairs: tuple[str, ...],
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the profile and the nested values that the build options ask for.
+
+    Raises:
+        InputError: when a file isn't there.
+    """
+    # only here: Dagster, behind it, takes a second to import
+    from saber_assets.sources import check_file
+
+    overrides = read_overrides(pairs)
+    if corpus:
+        files = [str(path.expanduser().resolve()) for path in corpus]
+        overrides.setdefault("corpus", {})["files"] = files
+    if bad_rows:
+        overrides.setdefault("corpus", {})["bad_rows"] = bad_rows.replace("-", "_")
+    if ontology:
+        overrides.setdefault("ontology", {})["file"] = str(ontology.expanduser().resolve())
+    if annotator:
+        overrides.setdefault("annotation", {})["annotator"] = annotator
+        overrides.setdefault("judging", {})["annotator"] = annotator
+    for path in corpus:
+        check_file(path.expanduser().resolve(), "corpus file")
+    if ontology:
+        check_file(ontology.expanduser().resolve(), "ontology file")
+    return profile or _first_profile(workdir, corpus), overrides
+
+
+def _first_profile(workdir: Path, corpus: tuple[Path, ...]) -> str | None:
+    """A new workdir with a corpus of one's own starts from `default`, not from `sample`."""
+    is_new = not (workdir.expanduser() / SETTINGS_FILE).is_file()
+    return "default" if is_new and corpus else None
 
 
 def error_console() -> Console:
