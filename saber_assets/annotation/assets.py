@@ -15,7 +15,7 @@ from saber_assets.annotation.tables import (
     TOPIC_FAILURES,
     TOPIC_SETS,
 )
-from saber_assets.annotation.topic_walk import walk_topics
+from saber_assets.annotation.topic_walk import early_stops, walk_topics
 from saber_assets.annotators import annotator_values, open_annotator, pool_of
 from saber_assets.materialize import declare, hand_over
 from saber_assets.plots import bars, histogram, shown
@@ -74,6 +74,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                     "scoring calls": int(found["calls"].sum()),
                     "calls per problem": float(found["calls"].mean() or 0),  # type: ignore[arg-type]
                     "topics per problem": float(found["node_ids"].list.len().mean() or 0),  # type: ignore[arg-type]
+                    "early stops": early_stops(found, ontology_tree),
                     "without any topic": int((found["node_ids"].list.len() == 0).sum()),
                     "domains": shown(
                         bars(

@@ -2,7 +2,10 @@
 
 From the root, the annotator scores the visited node and its children; children that come close to
 the best are visited next, and a node none of whose children comes close is assigned. The walk is
-breadth-first over all problems at once, so that an annotator gets one large batch a level.
+breadth-first over many problems at once, so that an annotator gets one large batch a level. A batch
+is ordered by problem: calls on one problem follow each other, and a server that keeps the beginning
+of recent prompts reads the problem once. For the same reason, and to bound memory, the walk takes a
+window of problems down to the leaves before it begins with the next.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from saber_assets.annotation.tables import TOPIC_FAILURES, TOPIC_SETS
 from saber_assets.ontology.tree import keep_most_specific
 
 KEEP = 0.85
+WINDOW = 1024
+"""Problems that walk together: enough to keep a thousand calls in flight, and few enough for their
+texts to be in a server's prefix cache still when the next level asks about them."""
 ROOT = 0
 
 
@@ -95,6 +101,7 @@ def walk_topics(
     keep: float = KEEP,
     normalise: bool = True,
     progress: Callable[[int], None] | None = None,
+    window: int = WINDOW,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Assign topics to problems by walking the tree from its root.
 
@@ -109,29 +116,48 @@ def walk_topics(
         keep: a child is visited when its score is at least this, in (0, 1].
         normalise: min-max over node and children first; False takes the raw scores.
         progress: called with the number of problems that a level finished.
+        window: problems that walk together; results don't depend on it.
 
     Returns:
         Frames of TOPIC_SETS and TOPIC_FAILURES, both in the order of `problems`. A problem any of
         whose scoring tasks failed is in the second only.
 
     Raises:
-        ValueError: repeated problem_id, keep out of range, or an annotator that breaks its
+        ValueError: repeated problem_id, keep or window out of range, or an annotator that breaks its
             protocol (wrong number of results or scores, a score outside [0, 1]).
     """
     if not 0 < keep <= 1:
         raise ValueError(f"keep must be in (0, 1], not {keep}")
+    if window < 1:
+        raise ValueError(f"window must be at least 1, not {window}")
     if len({problem.problem_id for problem in problems}) != len(problems):
         raise ValueError("problem_id must be distinct")
     nodes = _Tree(tree)
     walks = [_Walk(problem, [ROOT]) for problem in problems]
-    active = walks
-    while active:
-        _take_level(active, nodes, annotator, keep, normalise)
-        remaining = [walk for walk in active if walk.frontier]
-        if progress is not None and len(remaining) < len(active):
-            progress(len(active) - len(remaining))
-        active = remaining
+    for start in range(0, len(walks), window):
+        active = walks[start : start + window]
+        while active:
+            _take_level(active, nodes, annotator, keep, normalise)
+            remaining = [walk for walk in active if walk.frontier]
+            if progress is not None and len(remaining) < len(active):
+                progress(len(active) - len(remaining))
+            active = remaining
     return _topic_sets(walks, nodes, annotator.name), _failures(walks)
+
+
+def early_stops(topic_sets: pl.DataFrame, tree: pl.DataFrame) -> int:
+    """Count the problems whose walk ended at an inner node at least once, the root included.
+
+    Args:
+        topic_sets: frame of TOPIC_SETS.
+        tree: frame of ONTOLOGY_TREE.
+    """
+    inner = tree["parent_id"].unique().cast(pl.Int32).implode()
+    stopped = topic_sets.select(
+        (pl.col("node_ids").list.set_intersection(inner).list.len() > 0)
+        | (pl.col("node_ids").list.len() == 0)
+    )
+    return int(stopped.to_series().sum())
 
 
 def _take_level(

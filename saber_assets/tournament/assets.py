@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from saber_assets.annotation.annotator import Comparison, Failure, Problem
-from saber_assets.annotators import annotator_values, open_annotator, pool_of
+from saber_assets.annotation.annotator import Comparison, Problem
+from saber_assets.annotators import pool_of
+from saber_assets.judges import judge_values, open_judge
 from saber_assets.materialize import code_version, declare, hand_over
 from saber_assets.plots import histogram, shown
 from saber_assets.tournament.bradley_terry import rate
@@ -19,7 +21,7 @@ from saber_assets.tournament.tables import (
     PAIRWISE_JUDGMENTS,
     RELEVANCE_RATINGS,
 )
-from saber_assets.tournament.tournament import Pairing, run_tournaments
+from saber_assets.tournament.tournament import Outcome, Pairing, run_tournaments
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
 
@@ -27,12 +29,20 @@ CHUNK = 4096
 """Pairings judged between two writes of the journal."""
 
 
+def confidences(judgments: pl.DataFrame) -> Mapping[str, Any]:
+    """Return the distribution of the judge's confidence, nothing where it gives none."""
+    known = judgments["confidence"].drop_nulls()
+    if known.is_empty():
+        return {}
+    return {"confidence": shown(histogram(known, "Confidence of the verdicts", "confidence"))}
+
+
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     """Return the assets of this stage, configured."""
     kind = settings.profile.judging.annotator
     tournament = settings.profile.tournament
-    judge_values = annotator_values(settings, kind, "pairwise_judge")
-    judgment_values = {**judge_values, "tournament": tournament.model_dump()}
+    who = judge_values(settings)
+    judgment_values = {**who, "tournament": tournament.model_dump()}
     rating_values = {"ratings": settings.profile.ratings.model_dump()}
 
     @dg.multi_asset(
@@ -61,18 +71,18 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         }
         most = sum(tournament.rounds * (len(ids) // 2) for ids in pools.values())
         with (
-            open_annotator(settings, kind, ontology_tree) as annotator,
+            open_judge(settings, ontology_tree) as pair_judge,
             Journal(settings.workdir.judgments) as journal,
             progress("judging pairs", most) as advance,
         ):
             known, record = journal.bind(
-                annotator.name,
-                code_version(1, judge_values),
+                pair_judge.name,
+                code_version(1, who),
                 {query: query for query in pools},
             )
 
-            def judge(pairings: list[Pairing]) -> list[int | Failure]:
-                return annotator.compare(
+            def judge(pairings: list[Pairing]) -> Sequence[Outcome]:
+                return pair_judge.compare(
                     [
                         Comparison(
                             problems[pairing.query_id],
@@ -88,7 +98,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 judge,
                 rounds=tournament.rounds,
                 seed=tournament.seed,
-                judge_name=annotator.name,
+                judge_name=pair_judge.name,
                 order=tournament.order,
                 chunk=CHUNK,
                 known=known,
@@ -101,12 +111,14 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             judgment_values,
             {
                 PAIRWISE_JUDGMENTS.name: {
-                    "judge": annotator.name,
+                    "judge": pair_judge.name,
                     "first shown wins": (
                         f"{effect.share:.1%} of {effect.verdicts} verdicts "
                         f"(95 % interval {effect.low:.1%} to {effect.high:.1%})"
                     ),
+                    "ties": int((judgments["winner"] == 0).sum()),
                     "without verdict": failures.height,
+                    **confidences(judgments),
                 }
             },
         )

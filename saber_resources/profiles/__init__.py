@@ -170,6 +170,10 @@ class Llm(Section):
     """What a run may spend, in the currency of the prices; None: no limit."""
     price_per_million: Price | dict[str, Price] | None = None
     """Prices of the model, or of several by name."""
+    gpu_tokens_in_per_second: float | None = Field(default=None, gt=0)
+    """Prompt tokens that one GPU takes in, for `saber plan`; None: what throughput.toml says."""
+    gpu_tokens_out_per_second: float | None = Field(default=None, gt=0)
+    """Completion tokens that one GPU gives, likewise."""
 
 
 class Workers(Section):
