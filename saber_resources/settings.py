@@ -66,6 +66,21 @@ class Workdir:
         return self.root / "logs"
 
     @property
+    def used_prompts(self) -> Path:
+        """Copies of the prompts that builds have used, by fingerprint."""
+        return self.root / "prompts_used"
+
+    @property
+    def batches(self) -> Path:
+        """What was written into files for a batch service."""
+        return self.root / "batches.sqlite"
+
+    @property
+    def retries(self) -> Path:
+        """Which failures a person wants to be tried again."""
+        return self.root / "retry.json"
+
+    @property
     def judgments(self) -> Path:
         """The journal of pairwise verdicts."""
         return self.root / "judgments.journal"

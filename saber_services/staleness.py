@@ -17,6 +17,7 @@ from saber_assets.sources import source_versions
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, table_path
+from saber_services.retries import read_retries, retry_reason
 
 CODE_TAG = "dagster/code_version"
 DATA_TAG = "dagster/data_version"
@@ -74,6 +75,7 @@ def survey(
     found = Survey()
     sources = source_versions(settings)
     broken = _broken_promises(graph, instance)
+    wishes = read_retries(settings.workdir)
     for key in graph.toposorted_asset_keys:
         node = graph.get(key)
         name = key.to_user_string()
@@ -83,6 +85,12 @@ def survey(
             state = _state(node, partition, found, sources, instance, settings, entries)
             if state.status == "fresh" and key in broken:
                 state = replace(state, status="stale", reasons=(f"its check {broken[key]} failed",))
+            together = sorted(
+                one.to_user_string() for one in node.execution_set_asset_keys or {key}
+            )
+            again = retry_reason(wishes, together, state.made_at or 0.0)
+            if again is not None and state.status != "missing":
+                state = replace(state, status="stale", reasons=(*state.reasons, again))
             found.states.append(state)
     return found
 

@@ -228,6 +228,7 @@ class Asker:
             ]
             replies = self._chat.complete(requests) if requests else []
             again: list[_Open[T]] = []
+            unusable: list[tuple[bytes, str | None, str | None]] = []
             for item, reply in zip(opened, replies, strict=True):
                 if reply.text is None:
                     results[item.position] = Failure(reply.error or "the call gave no text")
@@ -237,6 +238,11 @@ class Asker:
                 except ReplyError as error:
                     _note_fault(item, reply.text, str(error))
                     again.append(item)
+                    if not getattr(reply, "noted", True):
+                        unusable.append((reply.key, None, str(error)))  # type: ignore[attr-defined]
+            if unusable:
+                # kept with the answers, so that a person can list them and have them asked again
+                self._chat.note(unusable)  # type: ignore[attr-defined]
             opened = again
         for item in opened:
             asked = f"{len(item.faults)} replies" if len(item.faults) > 1 else "1 reply"

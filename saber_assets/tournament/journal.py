@@ -90,10 +90,14 @@ class Journal:
         Raises:
             ValueError: when the journal is closed.
         """
+        entries = [(key, _plain(outcome)) for key, outcome in batch]
+        self._write("".join(_line(key, plain) for key, plain in entries))
+        self._outcomes.update((bytes.fromhex(key), plain) for key, plain in entries)
+
+    def _write(self, lines: str) -> None:
         if self._file < 0:
             raise ValueError(f"the journal {self.path} is closed")
-        entries = [(key, _plain(outcome)) for key, outcome in batch]
-        data = memoryview("".join(_line(key, plain) for key, plain in entries).encode())
+        data = memoryview(lines.encode())
         end = os.fstat(self._file).st_size
         try:
             while data:
@@ -102,7 +106,17 @@ class Journal:
         except OSError:  # a full disk: leave no half batch for the next one to be glued to
             os.ftruncate(self._file, end)
             raise
-        self._outcomes.update((bytes.fromhex(key), plain) for key, plain in entries)
+
+    def forget_failures(self) -> int:
+        """Let what failed be asked again, by any judge; return how many failures there were.
+
+        Lines that say so are appended, so that a kill in between loses nothing.
+        """
+        failed = [key for key, plain in self._outcomes.items() if isinstance(plain, str)]
+        self._write("".join(f'{{"key":"{key.hex()}","again":true}}\n' for key in failed))
+        for key in failed:
+            del self._outcomes[key]
+        return len(failed)
 
     def bind(
         self,
@@ -167,8 +181,11 @@ class Journal:
                 try:
                     entry = json.loads(line)
                     key = bytes.fromhex(entry["key"])
+                    if entry.get("again") is True:
+                        outcomes.pop(key, None)
+                        continue
                     plain = _read(entry)
-                except (ValueError, TypeError, KeyError):
+                except (ValueError, TypeError, KeyError, AttributeError):
                     key, plain = b"", ""
                 if len(key) != _KEY_BYTES:
                     raise InputError(
