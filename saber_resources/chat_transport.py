@@ -7,12 +7,13 @@ the client brings along, such as its handling of proxies and certificates.
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import aiohttp
 
@@ -80,6 +81,19 @@ def shown_url(url: str) -> str:
     return f"{parts.scheme}://{endpoint_label(url)}{parts.path}"
 
 
+def without_login(url: str) -> tuple[str, str | None]:
+    """Return an address without user name and password, and the header value that stands for them.
+
+    A login in the address goes before the API key: both travel in the same header.
+    """
+    parts = urlsplit(url)
+    if "@" not in parts.netloc:
+        return url, None
+    login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    clean = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return clean, f"Basic {base64.b64encode(login.encode()).decode()}"
+
+
 def open_transport(kind: Kind, api_key_variable: str, limits: Limits) -> Transport:
     """Return a transport; call it inside the event loop that will use it.
 
@@ -96,6 +110,15 @@ def open_transport(kind: Kind, api_key_variable: str, limits: Limits) -> Transpo
     return OpenAITransport(key, limits)
 
 
+@dataclass(frozen=True)
+class _Route:
+    """How an endpoint is reached: address, value of the header, proxy from the environment."""
+
+    url: str
+    authorization: str = field(repr=False)
+    proxy: str | None
+
+
 class AiohttpTransport:
     """Calls through aiohttp.
 
@@ -106,22 +129,24 @@ class AiohttpTransport:
 
     def __init__(self, key: str, limits: Limits) -> None:
         self._limits = limits
-        self._proxies: dict[str, str | None] = {}
+        self._key = key
+        self._routes: dict[str, _Route] = {}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
             timeout=aiohttp.ClientTimeout(total=limits.total, sock_connect=limits.connect),
-            headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
+            headers={"Content-Type": "application/json"},
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def call(self, url: str, body: Mapping[str, Any], request_id: str) -> Completion:
         """Return an answer that has text; see `Transport`."""
+        route = self._route(url)
         try:
             async with self._session.post(
-                f"{url.rstrip('/')}/chat/completions",
+                f"{route.url}/chat/completions",
                 data=encode_body(body),
-                headers={REQUEST_ID: request_id},
-                proxy=self._proxy(url),
+                headers={REQUEST_ID: request_id, "Authorization": route.authorization},
+                proxy=route.proxy,
                 allow_redirects=False,
             ) as answer:
                 data = await answer.read()
@@ -138,10 +163,13 @@ class AiohttpTransport:
 
     async def probe(self, url: str) -> None:
         """Return when the endpoint is there; see `Transport`."""
-        timeout = aiohttp.ClientTimeout(total=min(PROBE_SECONDS, self._limits.total))
+        route = self._route(url)
         try:
             async with self._session.get(
-                f"{url.rstrip('/')}/models", timeout=timeout, proxy=self._proxy(url)
+                f"{route.url}/models",
+                timeout=aiohttp.ClientTimeout(total=min(PROBE_SECONDS, self._limits.total)),
+                headers={"Authorization": route.authorization},
+                proxy=route.proxy,
             ) as answer:
                 check_probe(answer.status)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
@@ -156,14 +184,15 @@ class AiohttpTransport:
         await self._session.close()
         await asyncio.sleep(0)
 
-    def _proxy(self, url: str) -> str | None:
-        """Return the proxy that the environment asks for, looked up once an endpoint."""
-        if url not in self._proxies:
-            parts = urlsplit(url)
+    def _route(self, url: str) -> _Route:
+        """Return how an endpoint is reached, worked out once."""
+        if url not in self._routes:
+            clean, login = without_login(url)
+            parts = urlsplit(clean)
             bypass = urllib.request.proxy_bypass(parts.hostname or "")
-            found = None if bypass else urllib.request.getproxies().get(parts.scheme)
-            self._proxies[url] = found
-        return self._proxies[url]
+            proxy = None if bypass else urllib.request.getproxies().get(parts.scheme)
+            self._routes[url] = _Route(clean.rstrip("/"), login or f"Bearer {self._key}", proxy)
+        return self._routes[url]
 
 
 def usable(completion: Completion) -> Completion:

@@ -17,6 +17,7 @@ from saber_resources.chat_transport import (
     check_probe,
     shown_url,
     usable,
+    without_login,
 )
 
 
@@ -35,8 +36,13 @@ class OpenAITransport:
     def _client(self, url: str) -> openai.AsyncOpenAI:
         if url not in self._clients:
             timeout = openai.Timeout(self._limits.total, connect=self._limits.connect)
+            clean, login = without_login(url)
             self._clients[url] = openai.AsyncOpenAI(
-                base_url=url, api_key=self._key, timeout=timeout, max_retries=0
+                base_url=clean,
+                api_key=self._key,
+                default_headers=None if login is None else {"Authorization": login},
+                timeout=timeout,
+                max_retries=0,
             )
         return self._clients[url]
 
