@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from saber_assets.annotation.annotator import Failure, Problem
 from saber_assets.annotation.tables import TOPIC_FAILURES, TOPIC_SETS
-from saber_assets.annotation.topic_walk import kept_children, walk_topics
+from saber_assets.annotation.topic_walk import early_stops, kept_children, walk_topics
 from saber_assets.ontology.tables import ONTOLOGY_TREE
 
 #      0 M
@@ -156,3 +156,31 @@ def test_misuse_is_refused():
         walk_topics([], tree_of(), Scripted({}), keep=0)
     sets, failures = walk_topics([], tree_of(), Scripted({}))
     assert sets.is_empty() and failures.is_empty()
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 1000])
+def test_windows_change_nothing_and_end_before_the_next_begins(window):
+    problems = [problem(name) for name in "uvwxyz"]
+    scores = {(p, n): (hash_of(p, n) % 7) / 6 for p in "uvwxyz" for n in range(8)}
+    expected, _ = walk_topics(problems, tree_of(), Scripted(scores))
+    annotator = Scripted(scores)
+    found, failures = walk_topics(problems, tree_of(), annotator, window=window)
+    assert found.equals(expected) and failures.is_empty()
+    asked = [name for batch in annotator.batches for name, _ in batch]
+    first, last = {}, {}
+    for place, name in enumerate(asked):
+        first.setdefault(name, place)
+        last[name] = place
+    for start in range(0, len(problems) - window, window):
+        now = [p.problem_id for p in problems[start : start + window]]
+        then = [p.problem_id for p in problems[start + window : start + 2 * window]]
+        assert max(last[name] for name in now) < min(first[name] for name in then)
+
+
+def test_early_stops_are_walks_that_ended_above_a_leaf():
+    sets = pl.DataFrame(
+        {"node_ids": [[1], [3], [], [2, 3]]}, schema={"node_ids": pl.List(pl.Int32)}
+    )
+    tree = pl.DataFrame({"parent_id": [-1, 0, 0, 1]})
+    assert early_stops(sets, tree) == 2
+    assert early_stops(sets.clear(), tree) == 0

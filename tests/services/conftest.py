@@ -110,6 +110,10 @@ def answer(body: dict) -> tuple[str, str]:
                 "confidence": 0.5,
             }
         )
+    if "techniques" in properties:
+        technique = {"name": TECHNIQUES[number[0] % 4], "role": "decisive", "why": "it works"}
+        profile = {"techniques": [technique], "objects": [], "keySteps": ["set up", "finish"]}
+        return "technique_profile", json.dumps(profile)
     return "pairwise_judge", f"Both use ideas. \\boxed{{{1 + number[1] % 2}}}"
 
 
