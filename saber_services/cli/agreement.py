@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import get_args
 
 import click
 import polars as pl
@@ -14,6 +15,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from saber_assets.annotation.annotator import Problem
 from saber_assets.errors import InputError
 from saber_assets.tournament.agreement import (
     PAIR,
@@ -21,11 +23,14 @@ from saber_assets.tournament.agreement import (
     Agreement,
     agreement,
     inter_annotator,
+    preferences_of_judgments,
     rank_differences,
 )
+from saber_assets.tournament.fresh_judgments import judge_pairs
 from saber_assets.tournament.human_judgments import HumanJudgments, read_human_judgments
 from saber_assets.tournament.human_sample import draw_pairs
 from saber_assets.tournament.references import (
+    References,
     all_pairs,
     merged,
     met_pairs,
@@ -33,10 +38,12 @@ from saber_assets.tournament.references import (
     table_references,
     with_texts,
 )
+from saber_resources.profiles import Judge
 from saber_resources.settings import Settings, load_settings
 from saber_resources.warehouse import read_table
 from saber_services.builder import require_built
-from saber_services.cli.options import json_option, read_integers, workdir_option
+from saber_services.cli.options import error_console, json_option, read_integers, workdir_option
+from saber_services.display import terminal_bar
 
 
 @click.command(
@@ -45,6 +52,7 @@ from saber_services.cli.options import json_option, read_integers, workdir_optio
 Examples:
   saber agreement --template 200 --output pairs.csv --texts
   saber agreement pairs.csv
+  saber agreement pairs.csv --ask pairwise --ask majority
   saber agreement pairs.csv --judgments other.parquet=other-judge --json
 """,
 )
@@ -56,6 +64,13 @@ Examples:
     multiple=True,
     metavar="FILE.parquet=NAME",
     help="Another judge's verdicts or scores on the same pools; may be repeated.",
+)
+@click.option(
+    "--ask",
+    "asked",
+    multiple=True,
+    type=click.Choice(["lexical", *get_args(Judge)]),
+    help="Let this judge answer the people's pairs now, with the workdir's model; repeatable.",
 )
 @click.option(
     "--rank-differences",
@@ -74,6 +89,7 @@ def command(
     file: Path | None,
     workdir: Path,
     tables: tuple[str, ...],
+    asked: tuple[str, ...],
     distances: str,
     template: int | None,
     output: Path | None,
@@ -98,7 +114,7 @@ def command(
         _tell_template(drawn.height, template, output, as_json)
         return
     if file is not None:
-        _report(settings, file, tables, thresholds, as_json)
+        _report(settings, file, tables, asked, thresholds, as_json)
 
 
 def _draw(
@@ -154,7 +170,12 @@ def _tell_template(found: int, wanted: int, output: Path, as_json: bool) -> None
 
 
 def _report(
-    settings: Settings, file: Path, tables: tuple[str, ...], thresholds: list[int], as_json: bool
+    settings: Settings,
+    file: Path,
+    tables: tuple[str, ...],
+    asked: tuple[str, ...],
+    thresholds: list[int],
+    as_json: bool,
 ) -> None:
     places = settings.workdir.tables
     pools = read_table(places, "candidate_pools")
@@ -165,6 +186,7 @@ def _report(
         table_references(name, table, pools, pairs)
         for name, table in (_open(given) for given in tables)
     ]
+    others += [_ask(settings, name, pairs) for name in dict.fromkeys(asked)]
     own = own_references(read_table(places, "pairwise_judgments"), ratings, pairs)
     differences = rank_differences(ratings, pairs)
     rows = inter_annotator(human.frame, differences, thresholds)
@@ -174,6 +196,29 @@ def _report(
         click.echo(json.dumps(_object(human, pairs.height, rows), indent=2))
         return
     _print(human, pairs.height, rows)
+
+
+def _ask(settings: Settings, name: str, pairs: pl.DataFrame) -> References:
+    """Return what a judge prefers; answers in the response store are not asked for again."""
+    from saber_assets.judges import open_judge  # with Dagster, which takes seconds to load
+
+    lexical = name == "lexical"
+    chosen = {
+        "annotator": "lexical" if lexical else "llm",
+        "judge": "pairwise" if lexical else name,
+    }
+    profile = settings.profile
+    judging = profile.judging.model_copy(update=chosen)
+    with_judge = replace(settings, profile=profile.model_copy(update={"judging": judging}))
+    tables = settings.workdir.tables
+    corpus = read_table(tables, "deduped_corpus").select("problem_id", "problem", "solution")
+    problems = {row[0]: Problem(*row) for row in corpus.iter_rows()}
+    with (
+        open_judge(with_judge, read_table(tables, "ontology_tree")) as judge,
+        terminal_bar(error_console(), f"asking {name}", pairs.height) as advance,
+    ):
+        judgments = judge_pairs(pairs, problems, judge, advance)
+    return {f"{judge.name}, asked now": preferences_of_judgments(judgments)}
 
 
 def _open(given: str) -> tuple[str, pl.DataFrame]:

@@ -8,6 +8,7 @@ import json
 import polars as pl
 import pytest
 
+from saber_resources.settings import save_settings
 from saber_services.cli.main import main
 
 
@@ -99,6 +100,31 @@ def test_any_pair_draws_pairs_that_never_met(capsys, built, tmp_path):
     pools = pl.read_parquet(built / "tables" / "candidate_pools.parquet")
     sizes = pools.group_by("query_id").len()["len"].to_list()
     assert counts[0] < counts[1] == sum(size * (size - 1) // 2 for size in sizes)
+
+
+def test_judges_are_asked_about_peoples_pairs_and_paid_once(
+    capsys, workdir, tmp_path, scripted_model
+):
+    model = scripted_model()
+    llm = {"model": "scripted", "endpoints": [model.url]}
+    save_settings(workdir, None, {"llm": llm})
+    template = tmp_path / "pairs.csv"
+    saber(capsys, "agreement", "--template", 12, "--output", template, "--workdir", workdir)
+    judged = fill(template, tmp_path / "judged.csv", lambda row: "tie")
+    arguments = ("agreement", judged, "--workdir", workdir, "--json", "--rank-differences", 0)
+    asks = ("--ask", "pairwise", "--ask", "lexical")
+    status, out, _ = saber(capsys, *arguments, *asks)
+    assert status == 0 and model.total() == 12
+    rows = {row["reference"]: row for row in json.loads(out)["agreement"]}
+    assert {rows[f"{name}, asked now"]["pairs"] for name in ("scripted", rows_of(rows))} == {12}
+    assert rows["scripted, asked now"]["share"] == 0.5  # it never ties
+    again = saber(capsys, *arguments, *asks)
+    assert again[:2] == (0, out) and model.total() == 12
+
+
+def rows_of(rows):
+    """The name of the benchmark's own judge."""
+    return next(name for name in rows if "heuristic" in name and "asked" not in name)
 
 
 @pytest.mark.parametrize(
