@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from saber_resources.chat_request import Usage, compact_logprobs, encode_body, storable
 from saber_resources.errors import SetupError
 
 MOST_REQUESTS = 50_000
@@ -37,6 +38,7 @@ class Answer:
         tokens_in: prompt tokens that were billed.
         tokens_out: completion tokens that were billed.
         cached_tokens: of `tokens_in`, those found in a prefix cache; None: not told.
+        logprobs: the last tokens, as `compact_logprobs` gives them, or None.
         error: why there is no reply, or None: exactly one of `text` and `error` is not None.
     """
 
@@ -46,7 +48,13 @@ class Answer:
     tokens_in: int
     tokens_out: int
     cached_tokens: int | None
+    logprobs: list[dict[str, Any]] | None
     error: str | None
+
+    @property
+    def usage(self) -> Usage:
+        """Return the tokens that were billed."""
+        return Usage(self.tokens_in, self.tokens_out, self.cached_tokens)
 
 
 class BatchWriter:
@@ -138,7 +146,8 @@ class BatchWriter:
 
 def request_line(key: bytes, body: Mapping[str, Any]) -> bytes:
     """Return one line of a request file, in ASCII, which no reader can split wrongly."""
-    line = {"custom_id": key.hex(), "method": "POST", "url": URL, "body": dict(body)}
+    sound = json.loads(encode_body(body))
+    line = {"custom_id": key.hex(), "method": "POST", "url": URL, "body": sound}
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 
@@ -178,15 +187,16 @@ def _answer(line: bytes, path: Path, number: int) -> Answer:
     usage = _mapping(body.get("usage"))
     details = _mapping(usage.get("prompt_tokens_details"))
     text, reason = _text(body)
-    error = _error(entry, response, body, text)
+    why = _error(entry, response, body, text)
     return Answer(
         key=key,
-        text=None if error is not None else text,
+        text=None if why is not None else text,
         finish_reason=reason,
         tokens_in=_count(usage.get("prompt_tokens")) or 0,
         tokens_out=_count(usage.get("completion_tokens")) or 0,
         cached_tokens=_count(details.get("cached_tokens")),
-        error=error,
+        logprobs=compact_logprobs(_first_choice(body).get("logprobs")),
+        error=why,
     )
 
 
@@ -201,14 +211,18 @@ def _key(custom_id: str) -> bytes:
 
 
 def _text(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    choices = body.get("choices")
-    first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    first = _first_choice(body)
     text = _mapping(first.get("message")).get("content")
     reason = first.get("finish_reason")
     return (
-        _storable(text) if isinstance(text, str) and text.strip() else None,
-        _storable(reason)[:_SHOWN] if isinstance(reason, str) else None,
+        storable(text) if isinstance(text, str) and text.strip() else None,
+        storable(reason)[:_SHOWN] if isinstance(reason, str) else None,
     )
+
+
+def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = body.get("choices")
+    return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
 
 
 def _error(
@@ -218,17 +232,12 @@ def _error(
     for fault in (entry.get("error"), body.get("error")):
         if fault:
             said = fault.get("message") or fault.get("code") if isinstance(fault, dict) else fault
-            said = _storable(" ".join(str(said).split()))[:_SHOWN]
+            said = storable(" ".join(str(said).split()))[:_SHOWN]
             return f"the batch service says: {said}"
     status = response.get("status_code", 200)
     if status != 200:
         return f"the endpoint answered with status {str(status)[:20]}"
     return None if text is not None else "the endpoint's answer holds no text"
-
-
-def _storable(text: str) -> str:
-    """Replace lone surrogates, which JSON can escape and no database holds."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _count(value: Any) -> int | None:

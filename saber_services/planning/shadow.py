@@ -150,6 +150,19 @@ class Shadow:
             return None
         return read_table(self._board.settings.workdir.tables, name)
 
+    def asking(self, prompt: str) -> str | None:
+        """Return an asset that asks a prompt, or None."""
+        for names in steps(self._board.graph):
+            if prompt in self._step(names).prompts:
+                return names[0]
+        return None
+
+    def prompts(self) -> list[str]:
+        """Return the names of all prompts that are asked."""
+        return sorted(
+            {name for names in steps(self._board.graph) for name in self._step(names).prompts}
+        )
+
     def _step(self, names: Sequence[str]) -> Step:
         states = [state for name in names for state in self._survey.of(name)]
         node = self._node(names[0])
