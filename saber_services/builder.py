@@ -22,6 +22,7 @@ from saber_resources.warehouse import refresh_catalog, table_files
 from saber_resources.worker_hold import hold_workers
 from saber_services.instance import close_dead_runs, open_instance
 from saber_services.lock import hold
+from saber_services.prompt_texts import keep_used
 from saber_services.staleness import Survey, survey
 
 RUN_TAG = "saber/run"
@@ -89,6 +90,7 @@ def build(settings: Settings, announce: Announce = lambda line: None) -> Outcome
         close_dead_runs(board.instance, RUN_TAG)
         for event in source_events(settings, board.instance):
             board.instance.report_runless_asset_event(event)
+        keep_used(settings, board.definitions)
         tags = {RUN_TAG: "build", BUILD_TAG: uuid.uuid4().hex[:12]}
         for step in steps(board.graph):
             _run_step(board, step, tags, outcome, announce)
