@@ -234,6 +234,7 @@ class Asker:
                     results[item.position] = Failure(reply.error or "the call gave no text")
                     continue
                 try:
+                    _refuse_cut_off(reply)
                     results[item.position] = item.read(reply)
                 except ReplyError as error:
                     _note_fault(item, reply.text, str(error))
@@ -248,6 +249,12 @@ class Asker:
             asked = f"{len(item.faults)} replies" if len(item.faults) > 1 else "1 reply"
             results[item.position] = Failure(f"{asked} without usable content: {item.faults[-1]}")
         return results
+
+
+def _refuse_cut_off(reply: ChatReply) -> None:
+    """Refuse a reply that ran into its limit: what comes first in it may look like a verdict."""
+    if getattr(reply, "finish_reason", None) == "length":
+        raise ReplyError("it was cut off at the largest length; answer more briefly")
 
 
 def _note_fault(item: _Open[Any], reply: str, fault: str) -> None:

@@ -107,6 +107,20 @@ def test_re_asks_of_samples_have_keys_of_their_own():
     assert len({key_of(request) for request in model.requests}) == len(model.requests) == 9
 
 
+def test_a_reply_that_was_cut_off_is_no_verdict():
+    @dataclass(frozen=True)
+    class Cut(Said):
+        finish_reason: str = "length"
+
+    model, ask = asker(
+        lambda request: r"\boxed{2}" if request.attempt else Cut(r"\boxed{1} looks close, but")
+    )
+    judge = ProfiledJudge(ask, load_prompt("technique_profile"), load_prompt("profiled_judge"))
+    judge._profiles = dict.fromkeys(PROBLEMS, "profile")
+    assert judge.compare(PAIRS[:1]) == [2]
+    assert "cut off" in model.requests[-1].messages[-1]["content"]
+
+
 def test_majority_refuses_votes_that_can_only_be_the_same():
     for options in ({"votes": 1}, {"temperature": 0.0}):
         with pytest.raises(ValueError, match="votes"):
