@@ -51,9 +51,11 @@ class Answering(asyncio.Protocol):
         self.pause, self.rest = pause, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the connection."""
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """Answer each request that is complete."""
         self.rest += data
         while (end := self.rest.find(b"\r\n\r\n")) >= 0:
             head = self.rest[:end].lower()
@@ -128,7 +130,9 @@ def plain(url: str, count: int, flying: int) -> int:
                     return False
             return completion.choices[0].message.content == REPLY
 
-        return sum(await asyncio.gather(*(one(ask) for ask in asks(count))))
+        answers = await asyncio.gather(*(one(ask) for ask in asks(count)))
+        await client.close()
+        return sum(answers)
 
     return asyncio.run(run())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 from saber_resources.errors import SetupError
@@ -78,9 +79,22 @@ def connect(path: Path) -> sqlite3.Connection:
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     # with the write-ahead log, FULL keeps whatever was committed, also when the power fails
-    connection.execute("PRAGMA journal_mode=WAL")
+    _use_log(connection)
     connection.execute("PRAGMA synchronous=FULL")
     return connection
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; here SQLite itself doesn't wait for another process."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 def open_store(path: Path) -> sqlite3.Connection:
