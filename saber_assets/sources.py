@@ -34,6 +34,11 @@ def corpus_files(settings: Settings) -> list[Path]:
     configured = settings.profile.corpus.files
     if configured:
         return [settings.workdir.root / path for path in configured]
+    return sample_files()
+
+
+def sample_files() -> list[Path]:
+    """Return the files of the sample that ships with the project."""
     return sorted((Path(__file__).parent / "corpus" / "sample").glob("*.jsonl"))
 
 

@@ -5,15 +5,17 @@ A build all of whose answers are in the response store starts nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from saber_resources.errors import SetupError
 from saber_resources.profiles import Llm
-from saber_resources.response_store import ResponseStore, request_key
+from saber_resources.response_store import ResponseStore
 from saber_resources.settings import Settings
+from saber_resources.spending import CostLimitError
 from saber_resources.worker_commands import make_workers
 from saber_resources.workers import Workers
 
@@ -143,6 +145,7 @@ class WorkerChat:
         self._stack = stack
         self._stored = self._open((UNREACHABLE,))
         self._gateway: Any = None
+        """A gateway to running workers, once there are any."""
 
     def complete(self, requests: Sequence[Any]) -> Sequence[Any]:
         """Return one reply for each request, in order.
@@ -154,14 +157,51 @@ class WorkerChat:
         if self._gateway is None:
             if self._all_stored(requests):
                 return self._stored.complete(requests)  # type: ignore[no-any-return]
-            self._gateway = self._open(self._source.urls())
+            self._start()
         for _ in range(RECOVERIES):
             try:
                 return self._gateway.complete(requests)  # type: ignore[no-any-return]
+            except CostLimitError:
+                raise
             except SetupError:
                 if not self._source.recover():
                     raise
         return self._gateway.complete(requests)  # type: ignore[no-any-return]
+
+    def complete_stream(self, requests: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield (place of the request, reply) as answers arrive, in any order.
+
+        Raises:
+            SetupError: as `complete`.
+        """
+        source, done = iter(requests), 0
+        gateway = self._gateway
+        while gateway is None:
+            part = list(islice(source, WINDOW))
+            if not part:
+                return
+            if not self._all_stored(part):
+                gateway = self._start()
+                source = chain(part, source)
+                break
+            yield from (
+                (done + place, reply) for place, reply in self._stored.complete_stream(part)
+            )
+            done += len(part)
+        for place, reply in gateway.complete_stream(source):
+            yield done + place, reply
+
+    def note(self, outcomes: Iterable[tuple[bytes, str | None, str | None]]) -> None:
+        """Keep what was read out of replies; see `Gateway.note`."""
+        self._stored.note(outcomes)
+
+    def key(self, request: Any) -> bytes:
+        """Return what the store finds the answer to a request by."""
+        return self._stored.key(request)  # type: ignore[no-any-return]
+
+    def _start(self) -> Any:
+        self._gateway = self._open(self._source.urls())
+        return self._gateway
 
     def _open(self, urls: tuple[str, ...]) -> Any:
         # only here: the client library takes a second to import
@@ -174,10 +214,7 @@ class WorkerChat:
         """Tell whether no call is due."""
         with ResponseStore(self._store) as store:
             for start in range(0, len(requests), WINDOW):
-                keys = {
-                    request_key(self.model, one.messages, one.schema, one.sampling, one.attempt)
-                    for one in requests[start : start + WINDOW]
-                }
-                if keys - store.get(list(keys)).keys():
+                keys = {self.key(request) for request in requests[start : start + WINDOW]}
+                if keys - store.known(keys):
                     return False
         return True

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem, Summary, TopicTask
 from saber_assets.annotation.asking import Asker, ChatModel, ChatRequest, PromptTemplate
-from saber_assets.annotation.replies.annotating import read_scores, read_summary, scores_schema
+from saber_assets.annotation.replies.annotating import (
+    asks_for_best,
+    read_best,
+    read_scores,
+    read_summary,
+    topics_schema,
+)
 from saber_assets.annotation.replies.judging import read_verdict
 
 __all__ = ["ChatModel", "ChatRequest", "LlmAnnotator"]
@@ -39,6 +45,8 @@ class LlmAnnotator:
 
     def score_topics(self, tasks: Sequence[TopicTask]) -> list[tuple[float, ...] | Failure]:
         """Return a score in [0, 1] for each offered name of each task."""
+        schema = self._topic_scores.schema
+        read = read_best if asks_for_best(schema) else read_scores
         return self._asker.ask(
             tasks,
             self._topic_scores,
@@ -48,9 +56,9 @@ class LlmAnnotator:
                 "statement": task.problem.statement,
                 "solution": task.problem.solution,
             },
-            lambda task: lambda reply: read_scores(reply, task.names),
+            lambda task: lambda reply: read(reply, task.names),
             lambda task: f"{task.problem.problem_id}|{' > '.join(task.path)}",
-            schema_of=lambda task: scores_schema(self._topic_scores.schema, task.names),
+            schema_of=lambda task: topics_schema(schema, task.names),
         )
 
     def summarise(self, problems: Sequence[Problem]) -> list[Summary | Failure]:

@@ -12,21 +12,25 @@ MAX_CORE_WORDS = 30
 MAX_SUPPORTING = 3
 
 
-def scores_schema(
+def topics_schema(
     schema: Mapping[str, Any] | None, names: Sequence[str]
 ) -> Mapping[str, Any] | None:
-    """Return a prompt's JSON schema of scores with the offered names spelled out.
+    """Return the JSON schema of a prompt on topics with the offered names spelled out.
 
     A server that holds its model to a schema then can't return another name, nor leave one out.
 
     Args:
-        schema: of the prompt; `properties.scores.additionalProperties` is the schema of one score.
-        names: what is offered, distinct.
+        schema: of the prompt. It asks for `scores`, whose `additionalProperties` is the schema of
+            one score, or for the `best` name alone.
+        names: what is offered, distinct, the current topic first.
 
     Returns:
-        The schema as it is where it has no such part.
+        The schema as it is where it has neither part.
     """
     properties = (schema or {}).get("properties", {})
+    if asks_for_best(schema):
+        # the current topic last: small models like what they read first
+        return {**(schema or {}), "properties": {"best": {"enum": [*names[1:], names[0]]}}}
     score = properties.get("scores", {}).get("additionalProperties")
     if not isinstance(score, Mapping):
         return schema
@@ -37,6 +41,25 @@ def scores_schema(
         "additionalProperties": False,
     }
     return {**(schema or {}), "properties": {**properties, "scores": scores}}
+
+
+def asks_for_best(schema: Mapping[str, Any] | None) -> bool:
+    """Tell whether a prompt on topics asks for the best name alone: easier for a small model."""
+    return "best" in (schema or {}).get("properties", {})
+
+
+def read_best(reply: str, names: Sequence[str]) -> tuple[float, ...]:
+    """Return 1 for the name that a reply chooses and 0 for the others, in their order.
+
+    Raises:
+        ReplyError: for a name that wasn't offered, and for none.
+    """
+    best = parse_object(reply).get("best")
+    if not isinstance(best, str):
+        raise ReplyError("the key 'best' with one of the names is missing")
+    if best not in names:
+        raise ReplyError(f"this name was not offered: {best}")
+    return tuple(float(name == best) for name in names)
 
 
 def read_scores(reply: str, names: Sequence[str]) -> tuple[float, ...]:
