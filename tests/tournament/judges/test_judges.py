@@ -281,3 +281,19 @@ def test_a_server_without_log_probabilities_is_one_sentence():
     assert ConfidenceJudge(ask, load_prompt("pairwise_judge")).compare(PAIRS[:1]) == [
         Failure("down")
     ]
+
+
+def test_a_profiled_judgment_shows_less_than_a_plain_one():
+    long = {name: Problem(name, f"Statement {name}.", f"Step {name}. " * 150) for name in "qab"}
+    pair = Comparison(long["q"], long["a"], long["b"])
+    lengths = {}
+    for prompt in ("pairwise_judge", "profiled_judge"):
+        model, ask = asker(profile_or_verdict)
+        if prompt == "pairwise_judge":
+            judge = MajorityJudge(ask, load_prompt(prompt), votes=2)
+        else:
+            judge = ProfiledJudge(ask, load_prompt("technique_profile"), load_prompt(prompt))
+        judge.compare([pair])
+        asked = [request for request in model.requests if request.prompt == prompt]
+        lengths[prompt] = sum(len(message["content"]) for message in asked[0].messages)
+    assert lengths["profiled_judge"] < 0.5 * lengths["pairwise_judge"]
