@@ -123,8 +123,8 @@ def walk_topics(
         whose scoring tasks failed is in the second only.
 
     Raises:
-        ValueError: repeated problem_id, keep or window out of range, or an annotator that breaks its
-            protocol (wrong number of results or scores, a score outside [0, 1]).
+        ValueError: repeated problem_id, keep or window out of range, or an annotator that breaks
+            its protocol (wrong number of results or scores, a score outside [0, 1]).
     """
     if not 0 < keep <= 1:
         raise ValueError(f"keep must be in (0, 1], not {keep}")

@@ -50,7 +50,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         outs=declare(
             [PAIRWISE_JUDGMENTS, JUDGMENT_FAILURES],
             group="tournament",
-            version=1,
+            version=2,
             values=judgment_values,
             kinds=("ai",) if kind == "llm" else ("heuristic",),
         ),

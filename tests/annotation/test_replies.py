@@ -151,8 +151,7 @@ def deep(reply, draw):
 
 def huge(reply, draw):
     return (
-        reply
-        + draw.choice(["x", "{", '"', "\\", '{"a": 1} ', "\\boxed{1} and ", "<text>"]) * 6_000
+        reply + draw.choice(["x", "{", '"', "\\", '{"a": 1} ', "\\boxed{1} and ", "<text>"]) * 6_000
     )
 
 
