@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+import orjson
+
 from saber_assets.annotation.annotator import Failure
 from saber_assets.json_reply import ReplyError
 
@@ -228,22 +230,27 @@ class Asker:
             ]
             replies = self._chat.complete(requests) if requests else []
             again: list[_Open[T]] = []
-            unusable: list[tuple[bytes, str | None, str | None]] = []
+            outcomes: list[tuple[bytes, str | None, str | None]] = []
             for item, reply in zip(opened, replies, strict=True):
                 if reply.text is None:
                     results[item.position] = Failure(reply.error or "the call gave no text")
                     continue
+                value: T | None = None
+                fault: str | None = None
                 try:
                     _refuse_cut_off(reply)
-                    results[item.position] = item.read(reply)
+                    results[item.position] = value = item.read(reply)
                 except ReplyError as error:
-                    _note_fault(item, reply.text, str(error))
+                    fault = str(error)
+                    _note_fault(item, reply.text, fault)
                     again.append(item)
-                    if not getattr(reply, "noted", True):
-                        unusable.append((reply.key, None, str(error)))  # type: ignore[attr-defined]
-            if unusable:
-                # kept with the answers, so that a person can list them and have them asked again
-                self._chat.note(unusable)  # type: ignore[attr-defined]
+                if not getattr(reply, "noted", True):
+                    parsed = _as_json(value) if fault is None else None
+                    outcomes.append((reply.key, parsed, fault))  # type: ignore[attr-defined]
+            if outcomes:
+                # kept with the answers, for export, and so that a person can list those that
+                # can't be used and have them asked again
+                self._chat.note(outcomes)  # type: ignore[attr-defined]
             opened = again
         for item in opened:
             asked = f"{len(item.faults)} replies" if len(item.faults) > 1 else "1 reply"
@@ -255,6 +262,10 @@ def _refuse_cut_off(reply: ChatReply) -> None:
     """Refuse a reply that ran into its limit: what comes first in it may look like a verdict."""
     if getattr(reply, "finish_reason", None) == "length":
         raise ReplyError("it was cut off at the largest length; answer more briefly")
+
+
+def _as_json(value: object) -> str:
+    return orjson.dumps(value, default=repr).decode()
 
 
 def _note_fault(item: _Open[Any], reply: str, fault: str) -> None:
