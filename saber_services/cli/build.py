@@ -144,6 +144,7 @@ def _as_json(settings: Settings, outcome: Outcome, seconds: float) -> Mapping[st
         "made": outcome.made,
         "fresh": outcome.fresh,
         "skipped_retrievers": outcome.skipped,
+        "warnings": outcome.failed_checks,
         "seconds": round(seconds, 2),
         "leaderboard": read_table(settings.workdir.tables, "leaderboard").to_dicts(),
     }
@@ -154,6 +155,8 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
     workdir = settings.workdir
     for name, reason in outcome.skipped.items():
         console.print(f"[yellow]not run: {name}[/yellow]: {escape(reason)}")
+    for check in outcome.failed_checks:
+        console.print(f"[yellow]warning: {escape(check)}[/yellow]", soft_wrap=True)
     for line in _annotators(settings):
         console.print(escape(line))
     made = f"{len(outcome.made)} made" if outcome.made else "nothing to do, everything is fresh"
