@@ -130,6 +130,13 @@ def test_a_file_that_is_gone_is_made_again(workdir):
     assert made == ["relevance_ratings"], "the same content keeps what follows fresh"
 
 
+def test_new_pools_go_through_to_the_board(workdir):
+    """While one retriever is scored anew, the others still hold scores of the old pools."""
+    outcome = build(save_settings(workdir, None, {"selection": {"seed": 9}}))
+    assert {"candidate_pools", "query_measures", "leaderboard"} <= set(outcome.made)
+    assert not not_fresh(load_settings(workdir))
+
+
 def test_a_second_build_does_nothing(workdir):
     outcome = build(load_settings(workdir))
     assert outcome.made == []
