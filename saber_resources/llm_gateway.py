@@ -25,6 +25,7 @@ from saber_resources.profiles import Llm
 from saber_resources.response_store import Response, ResponseStore, request_key
 
 NO_MODEL = "set llm.model in saber.toml or with --set llm.model=NAME, and llm.endpoints likewise"
+NO_ENDPOINT = 'set llm.endpoints in saber.toml, such as ["http://127.0.0.1:8000/v1"]'
 WINDOW = 2048
 """Requests looked up and asked at a time: bounds memory."""
 FIRST_PAUSE = 0.5
@@ -149,7 +150,7 @@ class Gateway:
         if not model:
             raise SetupError("no language model is configured", NO_MODEL)
         if not endpoints:
-            raise SetupError("no language-model endpoint is configured", "set llm.endpoints")
+            raise SetupError("no language-model endpoint is configured", NO_ENDPOINT)
         if concurrency < 1 or attempts < 1:
             raise ValueError("concurrency and attempts must be at least 1")
         self.model = model
@@ -252,8 +253,9 @@ class Gateway:
             else:
                 return self._response(cost, text, reason, None)
         if fault.unreachable:
+            reason = fault.reason.rstrip(".")
             raise SetupError(
-                f"no language model answers at {', '.join(self._urls)} ({fault.reason})",
+                f"no language model answers at {', '.join(self._urls)} ({reason})",
                 "start the server or correct llm.endpoints, then run again",
             )
         return self._response(cost, None, None, fault.reason)

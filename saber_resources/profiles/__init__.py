@@ -12,12 +12,29 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from saber_resources.errors import SetupError
 
 FOLDER = Path(__file__).parent
 SHOWN = 60
 """Characters of a refused value that an error shows."""
+
+
+RULES = {
+    "int_": "a whole number",
+    "float_": "a number",
+    "bool_": "true or false",
+    "string_": "a text",
+    "path_": "a path",
+    "tuple_": 'a list, such as ["a", "b"]',
+    "dict_": "a table, such as {{a = 1}}",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "greater than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+}
+"""What pydantic's kinds of errors ask for, by the start of their names."""
 
 
 class Section(BaseModel):
@@ -190,17 +207,22 @@ def _fault(name: str, error: ValidationError) -> SetupError:
         )
     given = repr(first["input"])
     given = given if len(given) <= SHOWN else f"{given[: SHOWN - 1]}…"
-    rule = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    if isinstance(first["input"], str) and rule.startswith("a valid "):
-        rule = rule.split(",", 1)[0]
     if len(places) == 1:
         return SetupError(
             f"'{key}' can't be {given}", f"write a section [{key}] with one key = value a line"
         )
     return SetupError(
-        f"'{key}' can't be {given}, it should be {rule.removeprefix('a valid ')}",
+        f"'{key}' can't be {given}, it should be {_rule(first)}",
         f"set it with --set {'.'.join(places[:2])}=VALUE, or in saber.toml",
     )
+
+
+def _rule(first: ErrorDetails) -> str:
+    """Return what pydantic asks of a value, in plain words."""
+    for kind, words in RULES.items():
+        if first["type"].startswith(kind):
+            return words.format(**first.get("ctx", {}))
+    return first["msg"].removeprefix("Input should be ")
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 from rich.markup import escape
 
 from saber_assets.errors import InputError
@@ -155,6 +156,8 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
     workdir = settings.workdir
     for name, reason in outcome.skipped.items():
         console.print(f"[yellow]not run: {name}[/yellow]: {escape(reason)}")
+    for line in _failed_retrievers(settings):
+        console.print(f"[yellow]warning: {escape(line)}[/yellow]", soft_wrap=True)
     for check in outcome.failed_checks:
         console.print(f"[yellow]warning: {escape(check)}[/yellow]", soft_wrap=True)
     for line in _annotators(settings):
@@ -168,6 +171,20 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
         f"user interface: saber ui --workdir {shlex.quote(str(workdir.root))}",
     ):
         console.print(line, soft_wrap=True, markup=False)
+
+
+def _failed_retrievers(settings: Settings) -> list[str]:
+    tables = settings.workdir.tables
+    if not table_files(tables, "retriever_failures"):
+        return []
+    board = read_table(tables, "leaderboard").select("retriever").unique()
+    failures = read_table(tables, "retriever_failures").join(board, on="retriever", how="semi")
+    counted = failures.group_by("retriever").agg(pl.len(), pl.col("reason").min()).sort("retriever")
+    return [
+        f"{name} gave no usable scores for {count} queries and settings ({reason.rstrip('.')}); "
+        f"each counts as 0, see saber query 'FROM retriever_failures'"
+        for name, count, reason in counted.iter_rows()
+    ]
 
 
 def _annotators(settings: Settings) -> list[str]:

@@ -208,9 +208,19 @@ SETTINGS = {
     "no such profile": (("--profile", "nope"), "no profile 'nope'", ", ".join(profile_names())),
     "no such section": (("--set", "turnament.rounds=3"), "no section 'turnament'", "tournament"),
     "no such key": (("--set", "tournament.round=3"), "'tournament.round'", "tournament.rounds"),
-    "a word": (("--set", "tournament.rounds=x"), "'tournament.rounds' can't be 'x'", "integer"),
-    "too low": (("--set", "tournament.rounds=-1"), "'tournament.rounds' can't be -1", "than or"),
-    "no value": (("--set", "selection.queries="), "'selection.queries' can't be ''", "integer"),
+    "a word": (
+        ("--set", "tournament.rounds=x"),
+        "'tournament.rounds' can't be 'x'",
+        "a whole number",
+    ),
+    "too low": (("--set", "tournament.rounds=-1"), "'tournament.rounds' can't be -1", "at least 1"),
+    "no value": (
+        ("--set", "selection.queries="),
+        "'selection.queries' can't be ''",
+        "a whole number",
+    ),
+    "no list": (("--set", "corpus.files=5"), "'corpus.files' can't be 5", "a list, such as"),
+    "no choice": (("--set", "evaluation.gain=log"), "can't be 'log'", "'exp2' or 'linear'"),
     "no section": (("--set", "rounds=3"), "--set rounds=3", "section.key=value"),
     "no equals sign": (("--set", "tournament.rounds"), "tournament.rounds", "section.key=value"),
     "profile as a section": (("--set", "profile.x=1"), "'profile' can't be", "name of one"),
@@ -338,6 +348,17 @@ def test_own_retriever(kind, refused, tmp_path):
 def test_own_retriever_that_is_not_on_the_board(refused):
     assert "there is no own retriever 'mine'" in refused("evaluate", "--remove", "mine")
     assert "give either FILE.py:CLASS or --remove NAME" in refused("evaluate")
+
+
+def test_own_retriever_that_fails_is_told(workdir, tmp_path, capsys):
+    (tmp_path / "own.py").write_text(
+        "class Mine:\n    def score(self, query, documents):\n        raise ValueError('odd')\n"
+    )
+    main(["evaluate", f"{tmp_path}/own.py:Mine", "--workdir", str(workdir)])
+    printed = capsys.readouterr().err
+    assert "warning: mine gave no usable scores for 18 queries and settings (" in printed
+    assert "odd" in printed
+    assert "FROM retriever_failures" in printed
 
 
 QUERIES = {
