@@ -10,7 +10,7 @@ import polars as pl
 
 from saber_assets.annotation.annotator import Annotator
 from saber_assets.annotation.lexical import REVISION, LexicalAnnotator
-from saber_assets.materialize import Values
+from saber_assets.materialize import Values, code_version, content_hash
 from saber_resources.prompts import Prompt, load_prompt
 from saber_resources.settings import Settings
 
@@ -26,6 +26,16 @@ def annotator_values(settings: Settings, kind: Kind, step: Step) -> Values:
         "annotator": {"kind": "llm", "model": settings.profile.llm.model},
         "prompts": {step: prompt_of(settings, step).fingerprint},
     }
+
+
+def verdict_maker(settings: Settings, kind: Kind, tree: pl.DataFrame) -> str:
+    """Return a hash of all that a verdict on two given candidates depends on.
+
+    The heuristic reads the ontology; a language model is never shown it.
+    """
+    values = annotator_values(settings, kind, "pairwise_judge")
+    read = {"ontology": content_hash(tree)} if kind == "lexical" else {}
+    return code_version(1, {**values, **read})
 
 
 def prompt_of(settings: Settings, step: Step) -> Prompt:

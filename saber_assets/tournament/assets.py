@@ -8,8 +8,8 @@ import dagster as dg
 import polars as pl
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem
-from saber_assets.annotators import annotator_values, open_annotator
-from saber_assets.materialize import code_version, declare, hand_over
+from saber_assets.annotators import annotator_values, open_annotator, verdict_maker
+from saber_assets.materialize import declare, hand_over
 from saber_assets.plots import histogram, shown
 from saber_assets.tournament.bradley_terry import rate
 from saber_assets.tournament.journal import Journal
@@ -66,7 +66,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         ):
             known, record = journal.bind(
                 annotator.name,
-                code_version(1, judge_values),
+                verdict_maker(settings, kind, ontology_tree),
                 {query: query for query in pools},
             )
 
@@ -94,6 +94,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 record=record,
                 progress=advance,
             )
+            journal.forget_failures()
         effect = position_effect(judgments)
         yield from hand_over(
             [(PAIRWISE_JUDGMENTS, judgments), (JUDGMENT_FAILURES, failures)],

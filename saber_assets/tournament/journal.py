@@ -38,7 +38,8 @@ class Journal:
 
     A batch is appended with one write and synced to disk before `append` returns. A last line
     that a crash has cut short is removed on opening. The file is locked while it is open, and the
-    lock ends with the process however that ends.
+    lock ends with the process however that ends. A line without winner and reason takes back what
+    was under its key.
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,10 +90,27 @@ class Journal:
         Raises:
             ValueError: when the journal is closed.
         """
+        entries = [(key, _plain(outcome)) for key, outcome in batch]
+        self._write("".join(_line(key, plain) for key, plain in entries))
+        self._outcomes.update((bytes.fromhex(key), plain) for key, plain in entries)
+
+    def forget_failures(self) -> None:
+        """Take back every Failure: to be called when a tournament has come to its end.
+
+        Until then failures are replayed, so that a run that was stopped goes on as it began. Kept
+        for longer, an outage of the endpoint would decide all later tournaments.
+        """
+        failed = [key for key, plain in self._outcomes.items() if isinstance(plain, str)]
+        if failed:
+            self._write("".join(f'{{"key":"{key.hex()}"}}\n' for key in failed))
+            for key in failed:
+                del self._outcomes[key]
+
+    def _write(self, lines: str) -> None:
+        """Append lines, all or none, and wait until they are on the disk."""
         if self._file < 0:
             raise ValueError(f"the journal {self.path} is closed")
-        entries = [(key, _plain(outcome)) for key, outcome in batch]
-        data = memoryview("".join(_line(key, plain) for key, plain in entries).encode())
+        data = memoryview(lines.encode())
         end = os.fstat(self._file).st_size
         try:
             while data:
@@ -101,7 +119,6 @@ class Journal:
         except OSError:  # a full disk: leave no half batch for the next one to be glued to
             os.ftruncate(self._file, end)
             raise
-        self._outcomes.update((bytes.fromhex(key), plain) for key, plain in entries)
 
     def bind(
         self,
@@ -118,7 +135,8 @@ class Journal:
             prompt: fingerprint of the prompt.
             query_fingerprints: hash of the text of each query.
             retry_failures: ask again for what failed before. By default a failure is replayed
-                like a verdict, so that a rerun ends exactly as an undisturbed run.
+                like a verdict, so that a rerun ends exactly as an undisturbed run; see also
+                `forget_failures`.
         """
         starts: dict[str, hashlib.blake2b] = {}
 
@@ -166,15 +184,20 @@ class Journal:
                 try:
                     entry = json.loads(line)
                     key = bytes.fromhex(entry["key"])
-                    plain = entry["reason"] if "reason" in entry else entry["winner"]
-                except (ValueError, TypeError, KeyError):
-                    key, plain = b"", None
-                if len(key) != _KEY_BYTES or not (plain in (1, 2) or isinstance(plain, str)):
+                    plain = entry.get("reason", entry.get("winner"))
+                    taken_back = entry.keys() == {"key"}
+                except (ValueError, TypeError, KeyError, AttributeError):
+                    key, plain, taken_back = b"", None, False
+                is_outcome = plain in (1, 2) or isinstance(plain, str)
+                if len(key) != _KEY_BYTES or not (is_outcome or taken_back):
                     raise InputError(
                         f"line {number} of the verdict journal {self.path} is damaged",
                         "delete that line; its pair will be judged again",
                     )
-                outcomes[key] = plain
+                if taken_back:
+                    outcomes.pop(key, None)
+                else:
+                    outcomes[key] = plain
         return outcomes
 
 

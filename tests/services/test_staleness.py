@@ -7,9 +7,13 @@ import shutil
 
 import pytest
 
+from saber_assets.annotators import verdict_maker
 from saber_assets.definitions import build_definitions
+from saber_assets.ontology.readers import read_ontology
+from saber_assets.ontology.tree import unfold
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.shipped import shipped
+from saber_resources.warehouse import read_table
 from saber_services.builder import build, open_board
 from saber_services.staleness import changed_values
 
@@ -135,6 +139,18 @@ def test_new_pools_go_through_to_the_board(workdir):
     outcome = build(save_settings(workdir, None, {"selection": {"seed": 9}}))
     assert {"candidate_pools", "query_measures", "leaderboard"} <= set(outcome.made)
     assert not not_fresh(load_settings(workdir))
+
+
+def test_verdicts_of_the_heuristic_end_with_the_ontology_it_read(workdir, tmp_path):
+    """The journal must not replay what was decided by the topics of another ontology."""
+    text = (shipped("ontology") / "topics.csv").read_text(encoding="utf-8")
+    other = tmp_path / "topics.csv"
+    other.write_text(text.replace("elementary algebra|", "", 1), encoding="utf-8")
+    settings = load_settings(workdir)
+    tree = read_table(settings.workdir.tables, "ontology_tree")
+    changed = unfold(read_ontology(other))
+    assert verdict_maker(settings, "lexical", tree) != verdict_maker(settings, "lexical", changed)
+    assert verdict_maker(settings, "llm", tree) == verdict_maker(settings, "llm", changed)
 
 
 def test_a_second_build_does_nothing(workdir):
