@@ -124,7 +124,7 @@ _ENTRIES = (
         sanity.RandomRetriever,
     ),
     _sanity(
-        "ratings",
+        sanity.RATINGS,
         "The ratings themselves: the measure must give 1.",
         sanity.RatingsRetriever,
     ),

@@ -11,6 +11,7 @@ from saber_assets.annotators import verdict_maker
 from saber_assets.definitions import build_definitions
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
+from saber_assets.retrieval.own_list import add_own
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.shipped import shipped
 from saber_resources.warehouse import read_table
@@ -54,6 +55,7 @@ CHANGES = [
      {"ontology_tree"} | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
     ({"annotation": {"keep": 0.8}}, TOPICS, TOPICS | CANDIDATES | FROM_POOLS),
     ({"thresholds": {"k": 5}}, CANDIDATES, CANDIDATES | FROM_POOLS),
+    ({"thresholds": {"min_queries": 11}}, {"relevance_thresholds"}, CANDIDATES | FROM_POOLS),
     ({"selection": {"queries": 5}}, {"benchmark_queries"}, {"benchmark_queries"} | FROM_POOLS),
     ({"selection": {"seed": 9}}, {"benchmark_queries", "candidate_pools"},
      {"benchmark_queries"} | FROM_POOLS),
@@ -119,6 +121,37 @@ def test_a_retriever_more_is_one_partition_more(workdir):
     outcome = build(settings)
     assert outcome.made == ["retriever_failures[jaccard]", "query_measures", "leaderboard"]
     assert not not_fresh(settings)
+
+
+def test_new_ratings_leave_the_scores_of_texts_alone(workdir):
+    settings = save_settings(workdir, None, {"ratings": {"penalty": 2.0}})
+    stale = {s.partition for s in survey(settings) if s.status == "stale" and s.partition}
+    assert stale == {"ratings"}
+    made = build(settings).made
+    assert made == [
+        "relevance_ratings", "retriever_failures[ratings]", "query_measures", "leaderboard"
+    ]  # fmt: skip
+    assert not not_fresh(settings)
+
+
+def test_a_retriever_that_cannot_run_is_told_and_holds_nothing_up(workdir, tmp_path):
+    """It was on the board; then its file broke; then the pools changed, so its scores are void."""
+    file = tmp_path / "mine.py"
+    file.write_text("class Mine:\n    def score(self, q, ds):\n        return [0.0] * len(ds)\n")
+    settings = load_settings(workdir)
+    add_own(settings.workdir.own_retrievers, "mine", f"{file}:Mine")
+    assert "retriever_failures[mine]" in build(settings).made
+    file.write_text("class Mine(\n")
+    assert list(build(settings).skipped) == ["mine"]
+    assert "mine" not in on_board(settings), "these are the scores of another version"
+    settings = save_settings(workdir, None, {"selection": {"seed": 9}})
+    assert list(build(settings).skipped) == ["mine"]
+    assert build(settings).made == [], "what can't be made is not due"
+    assert {s.partition for s in survey(settings) if s.status != "fresh"} == {"mine"}
+
+
+def on_board(settings) -> set[str]:
+    return set(read_table(settings.workdir.tables, "leaderboard")["retriever"])
 
 
 def test_a_retriever_less_changes_the_board_alone(workdir):
