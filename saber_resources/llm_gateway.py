@@ -253,9 +253,8 @@ class Gateway:
             else:
                 return self._response(cost, text, reason, None)
         if fault.unreachable:
-            reason = fault.reason.rstrip(".")
             raise SetupError(
-                f"no language model answers at {', '.join(self._urls)} ({reason})",
+                f"no language model answers at {', '.join(self._urls)} ({fault.reason.rstrip('.')})",
                 "start the server or correct llm.endpoints, then run again",
             )
         return self._response(cost, None, None, fault.reason)

@@ -53,7 +53,7 @@ class Corpus(Section):
     dedup_threshold: float = Field(gt=0, le=1)
     dedup_permutations: int = Field(ge=16, le=1024)
     dedup_shingle: int = Field(ge=1, le=20)
-    dedup_seed: int = Field(ge=0)
+    dedup_seed: int = Field(ge=0, lt=2**32)
 
 
 class Ontology(Section):
@@ -68,7 +68,7 @@ class Annotation(Section):
     """Topic sets and summaries."""
 
     annotator: Literal["lexical", "llm"]
-    keep: float = Field(ge=0, le=1)
+    keep: float = Field(gt=0, le=1)
     normalise: bool
 
 
@@ -84,7 +84,7 @@ class Thresholds(Section):
     k: int = Field(ge=1)
     min_queries: int = Field(ge=1)
     precision: Literal["float64", "float16"]
-    empty_jaccard: float = Field(ge=0, le=1)
+    empty_jaccard: Literal[0, 1]
     """Similarity of two summaries without tokens: 0, or 1 as in the released code."""
 
 
@@ -92,7 +92,7 @@ class Selection(Section):
     """Which problems become queries."""
 
     queries: int = Field(ge=1)
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
     quota: dict[str, int] | None = None
     """Queries per domain combination, such as "Algebra + Geometry"; None: as even as possible."""
 
@@ -101,7 +101,7 @@ class Tournament(Section):
     """Swiss rounds."""
 
     rounds: int = Field(ge=1)
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
     order: Literal["random", "id"]
 
 
@@ -124,7 +124,7 @@ class Evaluation(Section):
     gain: Literal["exp2", "linear"]
     cutoff: int = Field(ge=1)
     resamples: int = Field(ge=1)
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
 
 
 class Checks(Section):
