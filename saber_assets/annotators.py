@@ -10,7 +10,7 @@ import polars as pl
 
 from saber_assets.annotation.annotator import Annotator
 from saber_assets.annotation.lexical import REVISION, LexicalAnnotator
-from saber_assets.materialize import Values
+from saber_assets.materialize import Values, code_version, content_hash
 from saber_resources.chat_source import open_chat, wrapped
 from saber_resources.prompts import Prompt, load_prompt
 from saber_resources.settings import Settings
@@ -44,6 +44,20 @@ def annotator_values(settings: Settings, kind: Kind, *steps: Step) -> Values:
 def pool_of(kind: Kind) -> str | None:
     """Return the pool that an asset needs a slot of, by who annotates or judges there."""
     return LLM_POOL if kind == "llm" else None
+
+
+def verdict_maker(who: Values, kind: Kind, tree: pl.DataFrame) -> str:
+    """Return a hash of all that a verdict on two given candidates depends on.
+
+    The heuristic reads the ontology; a language model is never shown it.
+
+    Args:
+        who: what identifies the judge.
+        kind: `lexical` or `llm`.
+        tree: ONTOLOGY_TREE.
+    """
+    read = {"ontology": content_hash(tree)} if kind == "lexical" else {}
+    return code_version(1, {**who, **read})
 
 
 def prompt_of(settings: Settings, step: Step) -> Prompt:

@@ -41,6 +41,8 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         assets=[*source_specs(), *(made for stage in ASSETS for made in stage.assets(settings))],
         asset_checks=[check for stage in CHECKS for check in stage.checks(settings)],
         resources={"tables": ParquetTables(base_dir=str(settings.workdir.tables))},
+        # a process a step takes seconds to start, and most steps are checks of milliseconds
+        executor=dg.in_process_executor,
         sensors=[source_sensor(settings), retriever_sensor(settings)],
     )
 

@@ -27,6 +27,7 @@ from saber_resources.spending import CostLimitError, Prices
 
 __all__ = ["CostLimitError", "Gateway", "Prices", "Reply", "Request", "open_gateway", "prices_of"]
 
+NO_ENDPOINT = 'set llm.endpoints in saber.toml, such as ["http://127.0.0.1:8000/v1"]'
 NO_MODEL = "set llm.model in saber.toml or with --set llm.model=NAME, and llm.endpoints likewise"
 LOOKUP = 256
 """Requests looked up at a time."""
@@ -109,7 +110,7 @@ class Gateway:
         if not model:
             raise SetupError("no language model is configured", NO_MODEL)
         if not endpoints:
-            raise SetupError("no language-model endpoint is configured", "set llm.endpoints")
+            raise SetupError("no language-model endpoint is configured", NO_ENDPOINT)
         if concurrency < 1 or attempts < 1:
             raise ValueError("concurrency and attempts must be at least 1")
         self.model = model

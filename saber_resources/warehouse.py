@@ -89,13 +89,20 @@ def _last(file: BinaryIO) -> bytes:
     return file.read()
 
 
-def read_table(tables: Path, name: str) -> pl.DataFrame:
-    """Return a whole table.
+def read_table(tables: Path, name: str, partition: str | None = None) -> pl.DataFrame:
+    """Return a whole table, or one partition of a table that has partitions.
+
+    Args:
+        tables: the folder.
+        name: of the table.
+        partition: None for all; ignored where the table has none.
 
     Raises:
         SetupError: when it isn't made yet or can't be read.
     """
     files = table_files(tables, name)
+    if partition is not None and (tables / name).is_dir():
+        files = [file for file in files if file.stem == partition]
     if not files:
         raise SetupError(
             f"the table '{name}' is not in {tables}", "make it first with `saber build`"

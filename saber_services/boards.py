@@ -87,7 +87,6 @@ def _print_table(rows: pl.DataFrame, title: str, highlight: str | None) -> None:
     domains = [domain for domain in DOMAINS if domain in rows.columns]
     console = Console(highlight=False)
     roomy = console.width >= ROOMY_CELLS
-    failed = rows["failed"].sum() > 0
     table = Table(
         title=title,
         title_justify="left",
@@ -104,8 +103,6 @@ def _print_table(rows: pl.DataFrame, title: str, highlight: str | None) -> None:
         table.add_column("0" + " " * (BAR_CELLS - 2) + "1", no_wrap=True)
     for domain in domains:
         table.add_column(SHORT[domain], justify="right", no_wrap=True)
-    if failed:
-        table.add_column("failed", justify="right", no_wrap=True)
     for row in rows.iter_rows(named=True):
         cells = [
             str(row["rank"]),
@@ -114,11 +111,16 @@ def _print_table(rows: pl.DataFrame, title: str, highlight: str | None) -> None:
             f"{row['low']:.3f}–{row['high']:.3f}",
             *([bar(row["low"], row["mean"], row["high"])] if roomy else []),
             *(_mean(row[domain]) for domain in domains),
-            *([str(row["failed"] or "")] if failed else []),
         ]
         table.add_row(*cells, style="bold green" if row["retriever"] == highlight else None)
     console.print(table)
     console.print(f"{rows['queries'][0]} queries", style="dim")
+    failed = rows.filter(pl.col("failed") > 0)
+    if failed.height:
+        counts = ", ".join(
+            f"{name} {count}" for name, count in failed.select("retriever", "failed").rows()
+        )
+        console.print(f"queries that count 0 because a retriever failed on them: {counts}")
 
 
 def bar(low: float, mean: float, high: float) -> str:

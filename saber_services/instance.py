@@ -25,6 +25,8 @@ concurrency:
     default_limit: 1
 """
 
+REASON_LENGTH = 200
+
 OPEN_STATUSES = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -52,7 +54,7 @@ def open_instance(workdir: Workdir) -> Iterator[dg.DagsterInstance]:
         # given as values: Dagster takes the file's path for a pattern, where "[x]" matches an x
         place = InstanceRef.from_dir(str(workdir.dagster_home), overrides=values)
     except (yaml.YAMLError, UnicodeDecodeError, dg.DagsterInvalidConfigError) as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split())[:REASON_LENGTH]
         raise SetupError(f"{file} is faulty ({reason})", "mend it, or delete it") from error
     with dg.DagsterInstance.from_ref(place) as instance:
         yield instance

@@ -11,10 +11,10 @@ from dagster import AssetKey
 
 from saber_assets.evaluation.assets import PARTITIONS_KEY
 from saber_assets.materialize import VALUES_KEY
-from saber_assets.retrieval.assets import VERSION_KEY
 from saber_assets.retrieval.entry import Entry
+from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
+from saber_assets.retrieval.tables import RETRIEVER_SCORES
 from saber_assets.sources import source_versions
-from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, table_path
 from saber_services.retries import read_retries, retry_reason
@@ -44,6 +44,8 @@ class Survey:
     """The states of all assets, in the order in which the data flows."""
 
     states: list[AssetState] = field(default_factory=list)
+    lacking: frozenset[str] = frozenset()
+    """Retrievers that can't run here; the board does without them unless they have scores."""
 
     def of(self, name: str) -> list[AssetState]:
         """Return the states of an asset: one, or one a partition."""
@@ -72,7 +74,7 @@ def survey(
         settings: to find the files.
         entries: the retrievers that belong on the board.
     """
-    found = Survey()
+    found = Survey(lacking=frozenset(n for n, entry in entries.items() if entry.missing()))
     sources = source_versions(settings)
     broken = _broken_promises(graph, instance)
     wishes = read_retries(settings.workdir)
@@ -142,15 +144,9 @@ def _state(
     if not is_table_file(file):
         reason = "its file is damaged" if file.exists() else "its file is gone"
         return replace(state, status="missing", reasons=(reason,))
-    # only the row `ratings` reads the ratings: new ones leave all other scores as they are
-    unread = (
-        {RELEVANCE_RATINGS.name}
-        if partition is not None and not entries[partition].reads_ratings
-        else set()
-    )
     reasons = [
         *_code_reasons(node, event),
-        *_input_reasons(node, tags, found, sources, unread),
+        *_input_reasons(node, partition, tags, found, sources),
         *_partition_reasons(node, event, found),
     ]
     if partition is not None and _text(event, VERSION_KEY) != entries[partition].version:
@@ -204,22 +200,20 @@ def changed_values(before: Mapping[str, Any], now: Mapping[str, Any], path: str 
 
 def _input_reasons(
     node: Any,
+    partition: str | None,
     tags: Mapping[str, str],
     found: Survey,
     sources: Mapping[str, str],
-    unread: set[str],
 ) -> list[str]:
     reasons = []
-    for parent in sorted(node.parent_keys):
-        name = parent.to_user_string()
-        if name in unread:
-            continue
+    parents = sorted(parent.to_user_string() for parent in node.parent_keys)
+    for name in parents if partition is None else inputs_of(partition):
         recorded = tags.get(f"{INPUT_TAG}{name}")
         if name in sources:
             if recorded != sources[name]:
                 reasons.append(f"{name} changed")
             continue
-        states = found.of(name)
+        states = [state for state in found.of(name) if state.partition not in found.lacking]
         if any(state.status != "fresh" for state in states):
             reasons.append(f"upstream {name} is {_worst(states)}")
         elif states and states[0].partition is None and recorded != states[0].data_version:
@@ -236,7 +230,9 @@ def _partition_reasons(node: Any, event: dg.AssetMaterialization, found: Survey)
         state.partition: state.data_version
         for parent in parents
         for state in found.of(parent)
-        if state.partition is not None and parent == "retriever_scores"
+        if state.partition is not None
+        and parent == RETRIEVER_SCORES.name
+        and (state.status == "fresh" or state.partition not in found.lacking)
     }
     before = dict(recorded.value)  # type: ignore[arg-type]
     changed = sorted(str(key) for key in {*before, *now} if before.get(key) != now.get(key))

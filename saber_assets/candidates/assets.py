@@ -57,8 +57,9 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     thresholds = settings.profile.thresholds
     selection = settings.profile.selection
     threshold_values = {"thresholds": thresholds.model_dump()}
-    selection_values = {**threshold_values, "selection": selection.model_dump()}
-    pool_values = {**threshold_values, "selection": {"seed": selection.seed}}
+    category_values = {"thresholds": thresholds.model_dump(exclude={"min_queries"})}
+    selection_values = {**category_values, "selection": selection.model_dump()}
+    pool_values = {**category_values, "selection": {"seed": selection.seed}}
 
     @dg.multi_asset(
         name="search_thresholds",

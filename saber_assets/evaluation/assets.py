@@ -12,7 +12,7 @@ from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
 from saber_assets.materialize import declare, hand_over
 from saber_assets.plots import histogram, intervals, shown
 from saber_assets.retrieval.entry import Entry
-from saber_assets.retrieval.registry import registry
+from saber_assets.retrieval.registry import VERSION_KEY, inputs_of, registry
 from saber_assets.retrieval.tables import (
     RETRIEVER_FAILURES,
     RETRIEVER_SCORES,
@@ -24,6 +24,7 @@ from saber_resources.warehouse import table_path
 
 PARTITIONS_KEY = "saber/partitions"
 DATA_TAG = "dagster/data_version"
+INPUT_TAG = "dagster/input_data_version/"
 
 
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:
@@ -45,8 +46,8 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     ) -> Iterator[dg.Output[pl.DataFrame]]:
         versions = {
             name: version
-            for name in _entries(settings)
-            if (version := _partition_version(context.instance, name)) is not None
+            for name, entry in _entries(settings).items()
+            if (version := _current_version(context.instance, entry)) is not None
         }
         measured = measure_queries(
             _partitions(settings, RETRIEVER_SCORES, versions),
@@ -99,15 +100,32 @@ def _entries(settings: Settings) -> dict[str, Entry]:
     return registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
 
 
-def _partition_version(instance: dg.DagsterInstance, name: str) -> str | None:
-    records = instance.fetch_materializations(
-        dg.AssetRecordsFilter(
-            asset_key=dg.AssetKey(RETRIEVER_SCORES.name), asset_partitions=[name]
-        ),
-        limit=1,
-    ).records
-    event = records[0].asset_materialization if records else None
-    return None if event is None else (event.tags or {}).get(DATA_TAG)
+def _current_version(instance: dg.DagsterInstance, entry: Entry) -> str | None:
+    """Return the data version of a retriever's scores, None where they are not comparable.
+
+    Those of another version of the retriever or of other pools may lie there still, when it can't
+    run here any more.
+    """
+    event = _latest(instance, RETRIEVER_SCORES.name, entry.name)
+    stated = event and event.metadata.get(VERSION_KEY)
+    if event is None or stated is None or stated.value != entry.version:
+        return None
+    tags = event.tags or {}
+    for name in inputs_of(entry.name):
+        made = _latest(instance, name)
+        if made is None or (made.tags or {}).get(DATA_TAG) != tags.get(f"{INPUT_TAG}{name}"):
+            return None
+    return tags.get(DATA_TAG)
+
+
+def _latest(
+    instance: dg.DagsterInstance, name: str, partition: str | None = None
+) -> dg.AssetMaterialization | None:
+    wanted = dg.AssetRecordsFilter(
+        asset_key=dg.AssetKey(name), asset_partitions=None if partition is None else [partition]
+    )
+    records = instance.fetch_materializations(wanted, limit=1).records
+    return records[0].asset_materialization if records else None
 
 
 def _partitions(settings: Settings, table: Table, names: dict[str, str]) -> pl.DataFrame:

@@ -7,11 +7,10 @@ import polars as pl
 
 from saber_assets.checks import Verdict, contract, no_orphans, table_check
 from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
+from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.settings import Settings
 
-RATINGS = "ratings"
-"""The sanity row."""
 TOLERANCE = 1e-9
 
 

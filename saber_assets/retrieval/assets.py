@@ -7,14 +7,13 @@ import polars as pl
 
 from saber_assets.errors import InputError
 from saber_assets.materialize import declare, hand_over
-from saber_assets.retrieval.registry import registry
+from saber_assets.retrieval.registry import VERSION_KEY, registry
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
 
 RETRIEVERS = dg.DynamicPartitionsDefinition(name="retrievers")
-VERSION_KEY = "saber/retriever_version"
 
 
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:

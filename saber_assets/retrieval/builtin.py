@@ -33,15 +33,7 @@ def _lexical(
 
 def _sanity(name: str, description: str, factory: Callable[[], Retriever]) -> Entry:
     version = version_of({"name": name, "revision": sanity.REVISION})
-    return Entry(
-        name,
-        "sanity",
-        "",
-        description,
-        version,
-        factory=factory,
-        reads_ratings=factory is sanity.RatingsRetriever,
-    )
+    return Entry(name, "sanity", "", description, version, factory=factory)
 
 
 def _dense(
@@ -132,7 +124,7 @@ _ENTRIES = (
         sanity.RandomRetriever,
     ),
     _sanity(
-        "ratings",
+        sanity.RATINGS,
         "The ratings themselves: the measure must give 1.",
         sanity.RatingsRetriever,
     ),

@@ -37,8 +37,6 @@ class Entry:
         factory: makes the retriever; may take long, for it loads models.
         install: the command that installs `requires`.
         fault: why it can't be used, whatever is installed; "" where nothing is wrong.
-        reads_ratings: whether its scores come from the ratings; those of all others don't
-            change with them.
     """
 
     name: str
@@ -50,7 +48,6 @@ class Entry:
     factory: Callable[[], Retriever] = field(kw_only=True, repr=False, compare=False)
     install: str = field(default="pip install saber-platform", kw_only=True)
     fault: str = field(default="", kw_only=True)
-    reads_ratings: bool = field(default=False, kw_only=True)
 
     def missing(self) -> str | None:
         """Return one sentence that says what to install or mend, or None if it can be made."""

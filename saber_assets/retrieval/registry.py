@@ -6,13 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from saber_assets.candidates.tables import CANDIDATE_POOLS
+from saber_assets.corpus.tables import DEDUPED_CORPUS
 from saber_assets.errors import InputError
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import Entry, version_of
 from saber_assets.retrieval.own import load_own
 from saber_assets.retrieval.own_list import Own, read_own
+from saber_assets.retrieval.sanity import RATINGS
+from saber_assets.tournament.tables import RELEVANCE_RATINGS
 
-__all__ = ["BUILTIN", "Entry", "registry"]
+__all__ = ["BUILTIN", "VERSION_KEY", "Entry", "inputs_of", "registry"]
+
+VERSION_KEY = "saber/retriever_version"
+"""Under which the version of a retriever is kept with its scores."""
+
+
+def inputs_of(retriever: str) -> tuple[str, ...]:
+    """Return the tables that decide a retriever's scores: only the row `ratings` sees ratings."""
+    texts = (CANDIDATE_POOLS.name, DEDUPED_CORPUS.name)
+    return (*texts, RELEVANCE_RATINGS.name) if retriever == RATINGS else texts
 
 
 def registry(names: Sequence[str], own_path: Path) -> dict[str, Entry]:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 REVISION = 1
+RATINGS = "ratings"
+"""Name of the row that ranks by the ratings themselves."""
 UNRATED = -1.0
 """The score of a candidate without a rating: below every rating, which starts at 0."""
 

@@ -9,9 +9,9 @@ import dagster as dg
 import polars as pl
 
 from saber_assets.annotation.annotator import Comparison, Problem
-from saber_assets.annotators import pool_of
+from saber_assets.annotators import pool_of, verdict_maker
 from saber_assets.judges import judge_values, open_judge
-from saber_assets.materialize import code_version, declare, hand_over
+from saber_assets.materialize import declare, hand_over
 from saber_assets.plots import histogram, shown
 from saber_assets.tournament.bradley_terry import rate
 from saber_assets.tournament.journal import Journal
@@ -77,7 +77,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         ):
             known, record = journal.bind(
                 pair_judge.name,
-                code_version(1, who),
+                verdict_maker(who, kind, ontology_tree),
                 {query: query for query in pools},
             )
 
@@ -105,6 +105,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 record=record,
                 progress=advance,
             )
+            journal.forget_failures()
         effect = position_effect(judgments)
         yield from hand_over(
             [(PAIRWISE_JUDGMENTS, judgments), (JUDGMENT_FAILURES, failures)],

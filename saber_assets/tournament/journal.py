@@ -39,7 +39,8 @@ class Journal:
 
     A batch is appended with one write and synced to disk before `append` returns. A last line
     that a crash has cut short is removed on opening. The file is locked while it is open, and the
-    lock ends with the process however that ends.
+    lock ends with the process however that ends. A line without winner and reason takes back what
+    was under its key.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,7 +95,22 @@ class Journal:
         self._write("".join(_line(key, plain) for key, plain in entries))
         self._outcomes.update((bytes.fromhex(key), plain) for key, plain in entries)
 
+    def forget_failures(self) -> int:
+        """Let what failed be asked again, by any judge; return how many failures there were.
+
+        To be called when a tournament has come to its end. Until then failures are replayed, so
+        that a run that was stopped goes on as it began. Kept for longer, an outage of the endpoint
+        would decide all later tournaments.
+        """
+        failed = [key for key, plain in self._outcomes.items() if isinstance(plain, str)]
+        if failed:
+            self._write("".join(f'{{"key":"{key.hex()}","again":true}}\n' for key in failed))
+        for key in failed:
+            del self._outcomes[key]
+        return len(failed)
+
     def _write(self, lines: str) -> None:
+        """Append lines, all or none, and wait until they are on the disk."""
         if self._file < 0:
             raise ValueError(f"the journal {self.path} is closed")
         data = memoryview(lines.encode())
@@ -106,17 +122,6 @@ class Journal:
         except OSError:  # a full disk: leave no half batch for the next one to be glued to
             os.ftruncate(self._file, end)
             raise
-
-    def forget_failures(self) -> int:
-        """Let what failed be asked again, by any judge; return how many failures there were.
-
-        Lines that say so are appended, so that a kill in between loses nothing.
-        """
-        failed = [key for key, plain in self._outcomes.items() if isinstance(plain, str)]
-        self._write("".join(f'{{"key":"{key.hex()}","again":true}}\n' for key in failed))
-        for key in failed:
-            del self._outcomes[key]
-        return len(failed)
 
     def bind(
         self,
@@ -133,7 +138,8 @@ class Journal:
             prompt: fingerprint of the prompt.
             query_fingerprints: hash of the text of each query.
             retry_failures: ask again for what failed before. By default a failure is replayed
-                like a verdict, so that a rerun ends exactly as an undisturbed run.
+                like a verdict, so that a rerun ends exactly as an undisturbed run; see also
+                `forget_failures`.
         """
         starts: dict[str, hashlib.blake2b] = {}
 

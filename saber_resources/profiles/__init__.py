@@ -19,6 +19,7 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+from pydantic_core import ErrorDetails
 
 from saber_resources.errors import SetupError
 
@@ -28,6 +29,21 @@ SHOWN = 60
 
 
 Judge = Literal["pairwise", "majority", "confidence", "ordinal", "profiled"]
+
+RULES = {
+    "int_": "a whole number",
+    "float_": "a number",
+    "bool_": "true or false",
+    "string_": "a text",
+    "path_": "a path",
+    "tuple_": 'a list, such as ["a", "b"]',
+    "dict_": "a table, such as {{a = 1}}",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "greater than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+}
+"""What pydantic's kinds of errors ask for, by the start of their names."""
 
 
 class Section(BaseModel):
@@ -46,7 +62,7 @@ class Corpus(Section):
     dedup_threshold: float = Field(gt=0, le=1)
     dedup_permutations: int = Field(ge=16, le=1024)
     dedup_shingle: int = Field(ge=1, le=20)
-    dedup_seed: int = Field(ge=0)
+    dedup_seed: int = Field(ge=0, lt=2**32)
 
 
 class Ontology(Section):
@@ -61,7 +77,7 @@ class Annotation(Section):
     """Topic sets and summaries."""
 
     annotator: Literal["lexical", "llm"]
-    keep: float = Field(ge=0, le=1)
+    keep: float = Field(gt=0, le=1)
     normalise: bool
 
 
@@ -90,7 +106,7 @@ class Thresholds(Section):
     k: int = Field(ge=1)
     min_queries: int = Field(ge=1)
     precision: Literal["float64", "float16"]
-    empty_jaccard: float = Field(ge=0, le=1)
+    empty_jaccard: Literal[0, 1]
     """Similarity of two summaries without tokens: 0, or 1 as in the released code."""
 
 
@@ -98,7 +114,7 @@ class Selection(Section):
     """Which problems become queries."""
 
     queries: int = Field(ge=1)
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
     quota: dict[str, int] | None = None
     """Queries per domain combination, such as "Algebra + Geometry"; None: as even as possible."""
 
@@ -107,7 +123,7 @@ class Tournament(Section):
     """Swiss rounds."""
 
     rounds: int = Field(ge=1)
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
     order: Literal["random", "id"]
 
 
@@ -130,7 +146,7 @@ class Evaluation(Section):
     gain: Literal["exp2", "linear"]
     cutoff: int = Field(ge=1)
     resamples: int = Field(ge=1)
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
 
 
 class Checks(Section):
@@ -260,17 +276,22 @@ def _fault(name: str, error: ValidationError) -> SetupError:
         )
     given = repr(first["input"])
     given = given if len(given) <= SHOWN else f"{given[: SHOWN - 1]}…"
-    rule = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    if isinstance(first["input"], str) and rule.startswith("a valid "):
-        rule = rule.split(",", 1)[0]
     if len(places) == 1:
         return SetupError(
             f"'{key}' can't be {given}", f"write a section [{key}] with one key = value a line"
         )
     return SetupError(
-        f"'{key}' can't be {given}, it should be {rule.removeprefix('a valid ')}",
+        f"'{key}' can't be {given}, it should be {_rule(first)}",
         f"set it with --set {'.'.join(places[:2])}=VALUE, or in saber.toml",
     )
+
+
+def _rule(first: ErrorDetails) -> str:
+    """Return what pydantic asks of a value, in plain words."""
+    for kind, words in RULES.items():
+        if first["type"].startswith(kind):
+            return words.format(**first.get("ctx", {}))
+    return first["msg"].removeprefix("Input should be ")
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 from rich.markup import escape
 
 from saber_assets.errors import InputError
@@ -107,6 +108,7 @@ def _as_json(settings: Settings, outcome: Outcome, seconds: float) -> Mapping[st
         "made": outcome.made,
         "fresh": outcome.fresh,
         "skipped_retrievers": outcome.skipped,
+        "warnings": outcome.failed_checks,
         "seconds": round(seconds, 2),
         "leaderboard": read_table(settings.workdir.tables, "leaderboard").to_dicts(),
     }
@@ -117,6 +119,10 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
     workdir = settings.workdir
     for name, reason in outcome.skipped.items():
         console.print(f"[yellow]not run: {name}[/yellow]: {escape(reason)}")
+    for line in _failed_retrievers(settings):
+        console.print(f"[yellow]warning: {escape(line)}[/yellow]", soft_wrap=True)
+    for check in outcome.failed_checks:
+        console.print(f"[yellow]warning: {escape(check)}[/yellow]", soft_wrap=True)
     for line in _annotators(settings):
         console.print(escape(line))
     made = f"{len(outcome.made)} made" if outcome.made else "nothing to do, everything is fresh"
@@ -128,6 +134,20 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
         f"user interface: saber ui --workdir {shlex.quote(str(workdir.root))}",
     ):
         console.print(line, soft_wrap=True, markup=False)
+
+
+def _failed_retrievers(settings: Settings) -> list[str]:
+    tables = settings.workdir.tables
+    if not table_files(tables, "retriever_failures"):
+        return []
+    board = read_table(tables, "leaderboard").select("retriever").unique()
+    failures = read_table(tables, "retriever_failures").join(board, on="retriever", how="semi")
+    counted = failures.group_by("retriever").agg(pl.len(), pl.col("reason").min()).sort("retriever")
+    return [
+        f"{name} gave no usable scores for {count} queries and settings ({reason.rstrip('.')}); "
+        f"each counts as 0, see saber query 'FROM retriever_failures'"
+        for name, count, reason in counted.iter_rows()
+    ]
 
 
 def _annotators(settings: Settings) -> list[str]:

@@ -23,7 +23,7 @@ READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
     epilog="""\b
 Examples:
   saber query "SHOW TABLES"
-  saber query "SELECT retriever, mean FROM leaderboard WHERE domain = 'all'" --format csv
+  saber query "SELECT setting, retriever, mean FROM leaderboard WHERE domain = 'all'" --format csv
 """,
 )
 @click.argument("sql")

@@ -7,9 +7,14 @@ import shutil
 
 import pytest
 
+from saber_assets.annotators import verdict_maker
 from saber_assets.definitions import build_definitions
+from saber_assets.ontology.readers import read_ontology
+from saber_assets.ontology.tree import unfold
+from saber_assets.retrieval.own_list import add_own
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.shipped import shipped
+from saber_resources.warehouse import read_table
 from saber_services.builder import build, open_board
 from saber_services.staleness import changed_values
 
@@ -50,6 +55,7 @@ CHANGES = [
      {"ontology_tree"} | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
     ({"annotation": {"keep": 0.8}}, TOPICS, TOPICS | CANDIDATES | FROM_POOLS),
     ({"thresholds": {"k": 5}}, CANDIDATES, CANDIDATES | FROM_POOLS),
+    ({"thresholds": {"min_queries": 11}}, {"relevance_thresholds"}, CANDIDATES | FROM_POOLS),
     ({"selection": {"queries": 5}}, {"benchmark_queries"}, {"benchmark_queries"} | FROM_POOLS),
     ({"selection": {"seed": 9}}, {"benchmark_queries", "candidate_pools"},
      {"benchmark_queries"} | FROM_POOLS),
@@ -117,6 +123,37 @@ def test_a_retriever_more_is_one_partition_more(workdir):
     assert not not_fresh(settings)
 
 
+def test_new_ratings_leave_the_scores_of_texts_alone(workdir):
+    settings = save_settings(workdir, None, {"ratings": {"penalty": 2.0}})
+    stale = {s.partition for s in survey(settings) if s.status == "stale" and s.partition}
+    assert stale == {"ratings"}
+    made = build(settings).made
+    assert made == [
+        "relevance_ratings", "retriever_failures[ratings]", "query_measures", "leaderboard"
+    ]  # fmt: skip
+    assert not not_fresh(settings)
+
+
+def test_a_retriever_that_cannot_run_is_told_and_holds_nothing_up(workdir, tmp_path):
+    """It was on the board; then its file broke; then the pools changed, so its scores are void."""
+    file = tmp_path / "mine.py"
+    file.write_text("class Mine:\n    def score(self, q, ds):\n        return [0.0] * len(ds)\n")
+    settings = load_settings(workdir)
+    add_own(settings.workdir.own_retrievers, "mine", f"{file}:Mine")
+    assert "retriever_failures[mine]" in build(settings).made
+    file.write_text("class Mine(\n")
+    assert list(build(settings).skipped) == ["mine"]
+    assert "mine" not in on_board(settings), "these are the scores of another version"
+    settings = save_settings(workdir, None, {"selection": {"seed": 9}})
+    assert list(build(settings).skipped) == ["mine"]
+    assert build(settings).made == [], "what can't be made is not due"
+    assert {s.partition for s in survey(settings) if s.status != "fresh"} == {"mine"}
+
+
+def on_board(settings) -> set[str]:
+    return set(read_table(settings.workdir.tables, "leaderboard")["retriever"])
+
+
 def test_a_retriever_less_changes_the_board_alone(workdir):
     settings = save_settings(workdir, None, {"retrieval": {"retrievers": ["bm25", "ratings"]}})
     assert not_fresh(settings) == {"query_measures", "leaderboard"}
@@ -128,6 +165,25 @@ def test_a_file_that_is_gone_is_made_again(workdir):
     assert {s.name for s in survey(settings) if s.status == "missing"} == {"relevance_ratings"}
     made = build(settings).made
     assert made == ["relevance_ratings"], "the same content keeps what follows fresh"
+
+
+def test_new_pools_go_through_to_the_board(workdir):
+    """While one retriever is scored anew, the others still hold scores of the old pools."""
+    outcome = build(save_settings(workdir, None, {"selection": {"seed": 9}}))
+    assert {"candidate_pools", "query_measures", "leaderboard"} <= set(outcome.made)
+    assert not not_fresh(load_settings(workdir))
+
+
+def test_verdicts_of_the_heuristic_end_with_the_ontology_it_read(workdir, tmp_path):
+    """The journal must not replay what was decided by the topics of another ontology."""
+    text = (shipped("ontology") / "topics.csv").read_text(encoding="utf-8")
+    other = tmp_path / "topics.csv"
+    other.write_text(text.replace("elementary algebra|", "", 1), encoding="utf-8")
+    settings = load_settings(workdir)
+    tree = read_table(settings.workdir.tables, "ontology_tree")
+    changed = unfold(read_ontology(other))
+    assert verdict_maker(settings, "lexical", tree) != verdict_maker(settings, "lexical", changed)
+    assert verdict_maker(settings, "llm", tree) == verdict_maker(settings, "llm", changed)
 
 
 def test_a_second_build_does_nothing(workdir):

@@ -34,6 +34,21 @@ def test_round_trip_and_last_line_counts(tmp_path):
         journal.append([(a, 1)])
 
 
+def test_failures_are_forgotten_for_good_and_verdicts_are_not(tmp_path):
+    a, b, c = keys(3)
+    path = tmp_path / "j"
+    with Journal(path) as journal:
+        journal.append([(a, 1), (b, Failure("the endpoint was down")), (c, Failure("so it was"))])
+        journal.forget_failures()
+        journal.append([(c, 2)])
+        assert [journal.get(key) for key in (a, b, c)] == [1, None, 2]
+    with Journal(path) as journal:
+        assert [journal.get(key) for key in (a, b, c)] == [1, None, 2]
+        before = path.read_bytes()
+        journal.forget_failures()
+        assert path.read_bytes() == before
+
+
 def test_key_separates_its_parts():
     assert verdict_key("j", "p", "q", "ab", "c") != verdict_key("j", "p", "q", "a", "bc")
     assert verdict_key("j", "p", "q", "a", "b") != verdict_key("j", "p", "q", "b", "a")

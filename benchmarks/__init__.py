@@ -1,0 +1,1 @@
+"""Speed and memory beside named baselines; run by hand and by `make bench`, never in a test."""

@@ -1,1 +1,0 @@
-"""What leaves the platform: exports and the report page."""
