@@ -23,6 +23,7 @@ def table_check(
     verdict: Callable[..., Verdict],
     others: Sequence[str] = (),
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    partition_column: str | None = None,
 ) -> dg.AssetChecksDefinition:
     """Return an asset check over an asset's whole table and those of other assets.
 
@@ -34,11 +35,20 @@ def table_check(
         verdict: takes the frames, the asset's own first; returns whether it passed, and metadata.
         others: further assets that it reads.
         severity: of a check that fails; an error stops a build, a warning is told.
+        partition_column: names the partition of a row. A run of one partition then checks its rows
+            alone: others may still be as they were before an input changed.
     """
 
     @dg.asset_check(asset=asset, name=name, description=description, additional_deps=list(others))
     def check() -> dg.AssetCheckResult:
         frames = [read_table(settings.workdir.tables, table) for table in (asset, *others)]
+        run = dg.AssetCheckExecutionContext.get().op_execution_context
+        if partition_column is not None and run.has_partition_key:
+            own = pl.col(partition_column) == run.partition_key
+            frames = [
+                frame.filter(own) if partition_column in frame.columns else frame
+                for frame in frames
+            ]
         passed, metadata = verdict(*frames)
         return dg.AssetCheckResult(passed=bool(passed), metadata=dict(metadata), severity=severity)
 

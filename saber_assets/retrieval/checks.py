@@ -25,6 +25,7 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
             "Each retriever scored every pool completely in every setting, or failed by name.",
             _whole_pools,
             [CANDIDATE_POOLS.name, RETRIEVER_FAILURES.name],
+            partition_column="retriever",
         ),
     ]
 
