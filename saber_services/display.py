@@ -1,4 +1,4 @@
-"""Progress bars in the terminal, on standard error, with rates and time left."""
+"""Progress bars in the terminal, on standard error, with rates and time left; short counts."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ class RateColumn(ProgressColumn):
         """Return the rate, or nothing while it isn't known."""
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.1f}/s", style="dim")
+
+
+def shortened(count: float) -> str:
+    """Return a count with three or four digits and k, M or G: 7163210 is 7.16 M."""
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e4, " k")):
+        if count >= size:
+            scaled = count / (1e3 if unit == " k" else size)
+            return f"{scaled:.3g}{unit}" if scaled < 1000 else f"{scaled:,.0f}{unit}"
+    return f"{count:,.0f}"
 
 
 @contextmanager

@@ -71,7 +71,10 @@ def export_responses(store: ResponseStore, path: Path, select: Select) -> int:
     """
     count = 0
     try:
-        with replacing(path) as temporary, pq.ParquetWriter(temporary, SCHEMA, "zstd") as writer:
+        with (
+            replacing(path) as temporary,
+            pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer,
+        ):
             for rows in store.rows(select):
                 answers = [_plain(key, one) for key, one in rows if one.text is not None]
                 if answers:

@@ -15,6 +15,7 @@ from rich.table import Table
 from saber_resources.response_record import PromptStats, Select
 from saber_resources.settings import load_settings
 from saber_services.cli.options import json_option, workdir_option
+from saber_services.display import shortened
 
 prompt_option = click.option("--prompt", metavar="NAME", help="Only what this prompt asked.")
 model_option = click.option("--model", metavar="NAME", help="Only what this model was asked.")
@@ -45,16 +46,21 @@ def stats(workdir: Path, prompt: str | None, model: str | None, as_json: bool) -
         ]
         click.echo(json.dumps(rows, indent=2))
         return
-    table = _table("prompt", "version", "model", left=3)
-    for name in ("answers", "unusable", "failed", "calls", "hits", "in", "out", "cost"):
+    models = {one.stats.model for one in reports}
+    table = _table("prompt", "version", left=2)
+    table.columns[0].no_wrap = True
+    table.title, table.title_justify = ", ".join(sorted(models)), "left"
+    if len(models) > 1:
+        table.add_column("model", overflow="fold")
+    for name in ("answers", "failed", "calls", "hits", "in", "out", "cost", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("s, 50/90/99 %", justify="right", no_wrap=True)
     for one in reports:
-        table.add_row(*_stats_cells(one.stats, one.seconds))
+        table.add_row(*_stats_cells(one.stats, one.seconds, len(models) > 1))
     console = Console(highlight=False)
     console.print(table)
     console.print(
-        "hits: share of look-ups that the store answered; in, out: tokens paid for here",
+        "failed: without an answer, or with one that can't be used; hits: look-ups that the store "
+        "answered; in, out: tokens paid for here; seconds: of 50, 90 and 99 % of the calls",
         style="dim",
         soft_wrap=True,
     )
@@ -67,19 +73,18 @@ def _table(*names: str, left: int) -> Table:
     return table
 
 
-def _stats_cells(stats: PromptStats, seconds: dict[int, float]) -> list[str]:
+def _stats_cells(stats: PromptStats, seconds: dict[int, float], with_model: bool) -> list[str]:
     rate = stats.hit_rate
     return [
         escape(stats.prompt or "(unnamed)"),
         stats.prompt_fingerprint[:6],
-        escape(stats.model),
+        *([escape(stats.model)] if with_model else []),
         f"{stats.responses:,}",
-        f"{stats.unusable:,}",
-        f"{stats.failures:,}",
+        f"{stats.failures + stats.unusable:,}",
         f"{stats.calls:,}",
-        "" if rate is None else f"{rate:.1%}",
-        f"{stats.tokens_in:,}",
-        f"{stats.tokens_out:,}",
+        "" if rate is None else f"{rate:.0%}",
+        shortened(stats.tokens_in),
+        shortened(stats.tokens_out),
         "" if stats.price is None else f"{stats.price:,.4g}",
         "/".join(f"{value:.2g}" for value in seconds.values()),
     ]

@@ -22,7 +22,7 @@ from saber_services.cli.options import (
     overrides_of,
     workdir_option,
 )
-from saber_services.display import terminal_bar
+from saber_services.display import shortened, terminal_bar
 
 COLOURS = {"make": "green", "follow": "cyan", "keep": "dim"}
 
@@ -131,15 +131,6 @@ def _cells(calls: Any) -> list[str]:
         f"{calls.gpu_hours:,.2f}",
         "" if calls.price is None else f"{calls.price:,.2f}",
     ]
-
-
-def shortened(count: float) -> str:
-    """Return a count with three or four digits and k, M or G: 7163210 is 7.16 M."""
-    for size, unit in ((1e9, " G"), (1e6, " M"), (1e4, " k")):
-        if count >= size:
-            scaled = count / (1e3 if unit == " k" else size)
-            return f"{scaled:.3g}{unit}" if scaled < 1000 else f"{scaled:,.0f}{unit}"
-    return f"{count:,.0f}"
 
 
 def _footnotes(plan: Any) -> list[str]:

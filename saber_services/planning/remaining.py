@@ -41,7 +41,7 @@ def remaining_calls(settings: Settings, step: Step, shadow: Shadow) -> dict[str,
     """
     if "pairwise_judgments" in step.assets:
         if step.ran:
-            return _later_rounds(settings, step)
+            return _later_rounds(settings, step, shadow)
         return _whole_tournament(settings, step, shadow)
     prompt = step.main_prompt()
     corpus = shadow.table("deduped_corpus")
@@ -57,18 +57,26 @@ def remaining_calls(settings: Settings, step: Step, shadow: Shadow) -> dict[str,
     return {}
 
 
-def _later_rounds(settings: Settings, step: Step) -> dict[str, Remaining]:
-    """Pairings of rounds whose pairs depend on verdicts that are not there yet."""
+def _later_rounds(settings: Settings, step: Step, shadow: Shadow) -> dict[str, Remaining]:
+    """Pairings of rounds whose pairs depend on verdicts that are not there yet.
+
+    How many there are depends on verdicts too (whoever has met all others sits out), so that they
+    are counted as the most that there can be.
+    """
     later = sum(judge.later for judge in step.annotators)
+    sizes, _ = _pool_sizes(settings, shadow)
+    if later:
+        most = sum(_pairings(size, settings.profile.tournament.rounds) for size in sizes)
+        later = max(later, most - (step.pairings - later))
     lacking = sum(judge.lacking for judge in step.annotators)
     judging = settings.profile.judging
-    rule = "pairs of later rounds, which depend on verdicts not known yet"
+    rule = "at most so many pairs of later rounds, which depend on verdicts not known yet"
     if judging.judge == "ordinal":
         return {}  # the first round shows each candidate, and one score of each is all it takes
     if judging.judge == "profiled":
         # neither the pairs whose profiles are lacking could be looked up
         later += lacking - (step.calls[JUDGE].missing if JUDGE in step.calls else 0)
-        rule = "pairs of later rounds and of problems without a profile yet"
+        rule = "at most so many pairs of later rounds, and pairs of problems without a profile yet"
     calls = later * (judging.votes if judging.judge == "majority" else 1)
     return {_judge_prompt(step): Remaining(calls, rule)} if calls > 0 else {}
 

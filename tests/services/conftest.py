@@ -10,12 +10,15 @@ import threading
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from saber_assets import corpus
 from saber_resources.settings import load_settings, save_settings
 from saber_services.builder import build
 
+SAMPLE = Path(corpus.__file__).parent / "sample"
 TECHNIQUES = ("symmetry", "induction", "counting", "bounds")
 SMALL = {
     "selection": {"queries": 6},
@@ -56,6 +59,8 @@ class ScriptedModel:
         self.calls: Counter[str] = Counter()
         self.lock = threading.Lock()
         self.seconds = seconds
+        self.spoil = lambda kind, body: None
+        """Returns another text than the usual one, or None."""
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -65,6 +70,7 @@ class ScriptedModel:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 time.sleep(model.seconds)
                 kind, text = answer(body)
+                text = model.spoil(kind, body) or text
                 with model.lock:
                     model.calls[kind] += 1
                 data = completion(text).encode()
@@ -157,3 +163,45 @@ def scripted_model():
     for model in started:
         model.server.shutdown()
         model.server.server_close()
+
+
+@pytest.fixture(scope="session")
+def scripted_answer():
+    """What a scripted model answers to a request's body: the kind of the prompt, and the text."""
+    return answer
+
+
+@pytest.fixture(scope="session")
+def asked(tmp_path_factory):
+    """A small workdir that a scripted model annotated and judged, and how often it was called."""
+    root = tmp_path_factory.mktemp("asked") / "work"
+    model = ScriptedModel()
+    build(save_settings(root, "sample", asking(model.url)))
+    model.server.shutdown()
+    model.server.server_close()
+    return root, dict(model.calls)
+
+
+@pytest.fixture
+def asked_workdir(asked, tmp_path):
+    """A copy of it that a test may change."""
+    copy = tmp_path / "asked"
+    shutil.copytree(asked[0], copy)
+    return copy
+
+
+@pytest.fixture(scope="session")
+def asking_overrides():
+    """From the address of a scripted model to the settings of the small workdir."""
+    return asking
+
+
+def asking(url: str) -> dict:
+    return {
+        **SMALL,
+        "corpus": {"files": [str(SAMPLE / "algebra.jsonl")]},
+        "annotation": {"annotator": "llm"},
+        "judging": {"annotator": "llm"},
+        "thresholds": {"k": 1, "min_queries": 1},  # the scripted model's topics are arbitrary
+        "llm": {"model": "scripted", "endpoints": [url]},
+    }
