@@ -253,9 +253,9 @@ class Gateway:
             else:
                 return self._response(cost, text, reason, None)
         if fault.unreachable:
+            tried = f"{', '.join(self._urls)} ({fault.reason.rstrip('.')})"
             raise SetupError(
-                f"no language model answers at {', '.join(self._urls)} ({fault.reason.rstrip('.')})",
-                "start the server or correct llm.endpoints, then run again",
+                f"no language model answers at {tried}", "start it or correct llm.endpoints"
             )
         return self._response(cost, None, None, fault.reason)
 
