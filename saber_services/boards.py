@@ -117,7 +117,9 @@ def _print_table(rows: pl.DataFrame, title: str, highlight: str | None) -> None:
     console.print(f"{rows['queries'][0]} queries", style="dim")
     failed = rows.filter(pl.col("failed") > 0)
     if failed.height:
-        counts = ", ".join(f"{name} {count}" for name, count in failed.select("retriever", "failed").rows())
+        counts = ", ".join(
+            f"{name} {count}" for name, count in failed.select("retriever", "failed").rows()
+        )
         console.print(f"queries that count 0 because a retriever failed on them: {counts}")
 
 
