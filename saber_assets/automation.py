@@ -34,12 +34,13 @@ def retriever_sensor(settings: Settings) -> dg.SensorDefinition:
     def new_retrievers(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
         present = set(context.instance.get_dynamic_partitions(str(RETRIEVERS.name)))
+        scored = context.instance.get_materialized_partitions(dg.AssetKey(RETRIEVER_SCORES.name))
         new = [name for name in entries if name not in present]
         ready = bool(table_files(settings.workdir.tables, "relevance_ratings"))
         requests = [
             dg.RunRequest(run_key=f"{name}@{entries[name].version}", partition_key=name)
             for name in entries
-            if ready and name not in present and entries[name].missing() is None
+            if ready and name not in scored and entries[name].missing() is None
         ]
         return dg.SensorResult(
             run_requests=requests,
