@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 from pydantic import BaseModel
@@ -104,7 +105,9 @@ def test_every_verb_is_mentioned_and_only_real_options_are_shown(verb: str) -> N
     assert any(f"saber {verb}" in text for text in TEXT.values())
     command = cli.get_command(None, verb)  # type: ignore[arg-type]
     assert command is not None
-    known = {name for option in command.params for name in option.opts} | {"--help"}
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    options = [option for one in (command, *below) for option in one.params]
+    known = {name for option in options for name in option.opts} | {"--help"}
     lines = [
         line.split("#")[0]
         for text in TEXT.values()
@@ -118,8 +121,20 @@ def test_every_verb_is_mentioned_and_only_real_options_are_shown(verb: str) -> N
 
 def test_verbs_in_commands_exist() -> None:
     bodies = [body for text in TEXT.values() for _, body in BLOCK.findall(text)]
-    used = {verb for body in bodies for verb in re.findall(r"^saber ([a-z]+)", body, re.MULTILINE)}
+    used = {verb for body in bodies for verb in re.findall(r"^saber ([a-z-]+)", body, re.MULTILINE)}
     assert used <= set(VERBS)
+
+
+@pytest.mark.parametrize("group", ["llm", "prompts"])
+def test_every_verb_of_a_group_is_mentioned_and_no_other(group: str) -> None:
+    command = cli.get_command(None, group)  # type: ignore[arg-type]
+    assert isinstance(command, click.Group)
+    used = {
+        verb
+        for text in TEXT.values()
+        for verb in re.findall(rf"(?:^|`)saber {group} ([a-z-]+)", text, re.MULTILINE)
+    }
+    assert used == set(command.commands)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
