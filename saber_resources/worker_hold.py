@@ -78,11 +78,14 @@ _holds: list[_Hold] = []
 
 @contextmanager
 def hold_workers(announce: Announce = lambda line: None) -> Iterator[None]:
-    """Keep workers that are started inside running until the end of the block.
+    """Keep workers that are started inside running until the end of the outermost such block.
 
     Args:
         announce: is told what happens to them, line by line.
     """
+    if _holds:
+        yield
+        return
     hold = _Hold(announce)
     _holds.append(hold)
     try:
@@ -104,7 +107,7 @@ def open_source(settings: Settings) -> Iterator[WorkerSource]:
             source.close()
         return
     hold = _holds[-1]
-    key = (settings.workdir.root, settings.profile.workers, settings.profile.llm.model)
+    key = (settings.profile.workers, settings.profile.llm.model)
     if key not in hold.sources:
         hold.sources[key] = WorkerSource(settings, hold.announce)
     yield hold.sources[key]

@@ -61,11 +61,13 @@ def open_instance(workdir: Workdir) -> Iterator[dg.DagsterInstance]:
 
 
 def close_dead_runs(instance: dg.DagsterInstance, tag: str) -> int:
-    """Mark runs of `saber build` that were killed as failed; return how many.
+    """Mark runs of `saber build` that were killed as failed, free their slots, return how many.
 
     Only to be called while holding the workdir: no such run can then be alive.
     """
     dead = instance.get_runs(dg.RunsFilter(statuses=OPEN_STATUSES, tags={tag: "build"}))
     for run in dead:
         instance.report_run_failed(run, message="The process that ran it was killed.")
+        # its slot of a pool too: the daemon, which would free it, need not be running
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     return len(dead)

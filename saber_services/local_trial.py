@@ -13,15 +13,17 @@ import polars as pl
 
 from saber_assets.annotation.annotator import Comparison, Problem
 from saber_assets.annotation.lexical import LexicalAnnotator
+from saber_assets.annotation.tables import SUMMARY_FAILURES, TOPIC_FAILURES
 from saber_assets.annotation.topic_walk import walk_topics
 from saber_assets.tournament.intervals import wilson
 from saber_assets.tournament.position import PositionEffect, position_effect
+from saber_assets.tournament.tables import JUDGMENT_FAILURES
 from saber_resources.atomic import write_text
-from saber_resources.response_store import ResponseStore
+from saber_resources.response_store import PromptStats, ResponseStore
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table, table_files
 
-FAILURES = ("topic_failures", "summary_failures", "judgment_failures")
+FAILURES = (TOPIC_FAILURES.name, SUMMARY_FAILURES.name, JUDGMENT_FAILURES.name)
 CORPUS = "problems.jsonl"
 
 
@@ -96,36 +98,48 @@ def write_corpus(files: Sequence[Path], target: Path, count: int) -> int:
     return len(chosen)
 
 
-def account(settings: Settings) -> Account:
-    """Return what the model did in a workdir, beside the lexical annotator on the same items."""
-    tables = settings.workdir.tables
-    corpus, tree = read_table(tables, "deduped_corpus"), read_table(tables, "ontology_tree")
-    problems = {
-        row[0]: Problem(*row)
-        for row in corpus.select("problem_id", "problem", "solution").iter_rows()
-    }
+def account(annotated: Settings, judged: Settings) -> Account:
+    """Return what the model did, beside the lexical annotator on the same items.
+
+    Args:
+        annotated: the workdir whose topics and summaries the model made.
+        judged: the workdir whose pairs it judged; it may be the same one.
+    """
+    problems = _problems(annotated)
+    tree = read_table(annotated.workdir.tables, "ontology_tree")
     lexical = LexicalAnnotator(tree)
-    topics = _table(settings, "topic_sets")
-    judgments = _table(settings, "pairwise_judgments")
-    other = _lexical_verdicts(lexical, problems, judgments)
-    with ResponseStore(settings.workdir.responses) as store:
-        stats = store.stats()
+    topics = _table(annotated, "topic_sets")
+    judgments = _table(judged, "pairwise_judgments")
+    other = _lexical_verdicts(lexical, _problems(judged), judgments)
+    stats: list[PromptStats] = []
+    for path in {annotated.workdir.responses, judged.workdir.responses}:
+        with ResponseStore(path) as store:
+            stats += store.stats()
     return Account(
         problems=len(problems),
         walked=0 if topics is None else topics.height,
         without_topic=0 if topics is None else int((topics["node_ids"].list.len() == 0).sum()),
-        summarised=_height(_table(settings, "solution_summaries")),
+        summarised=_height(_table(annotated, "solution_summaries")),
         same_domain=_same_domain(lexical, problems, topics, tree),
         same_winner=_same_winner(judgments, other),
         first_shown=None if judgments is None else position_effect(judgments),
         lexical_first_shown=None if other is None else position_effect(other),
-        failures={name: _reasons(_table(settings, name)) for name in FAILURES},
+        failures={
+            name: _reasons(_table(judged if name == JUDGMENT_FAILURES.name else annotated, name))
+            for name in FAILURES
+        },
         calls=sum(row.calls for row in stats),
         tokens_in=sum(row.tokens_in for row in stats),
         tokens_out=sum(row.tokens_out for row in stats),
         seconds_in_calls=sum(row.latency for row in stats),
         server_megabytes=_peak_of_children(),
     )
+
+
+def _problems(settings: Settings) -> dict[str, Problem]:
+    corpus = read_table(settings.workdir.tables, "deduped_corpus")
+    columns = corpus.select("problem_id", "problem", "solution")
+    return {row[0]: Problem(*row) for row in columns.iter_rows()}
 
 
 def _table(settings: Settings, name: str) -> pl.DataFrame | None:

@@ -16,8 +16,9 @@ from saber_assets.tournament.position import PositionEffect
 from saber_resources.errors import SetupError
 from saber_resources.llama_server import lacking
 from saber_resources.progress import use_display
-from saber_resources.settings import save_settings
+from saber_resources.settings import Settings, save_settings
 from saber_resources.warehouse import read_table
+from saber_resources.worker_hold import hold_workers
 from saber_services.boards import print_board
 from saber_services.builder import build
 from saber_services.cli.options import error_console
@@ -30,6 +31,8 @@ NOT_A_BENCHMARK = (
     "leaderboard say nothing about any retriever."
 )
 
+LEXICAL_POOLS = {"annotation": {"annotator": "lexical", "keep": 0.85}}
+
 
 @click.command("try-local")
 @click.option(
@@ -37,7 +40,7 @@ NOT_A_BENCHMARK = (
     type=click.Path(path_type=Path),
     default=Path("saber_local"),
     show_default=True,
-    help="Where to build; a folder of its own.",
+    help="Where to build; a folder of its own, for two workdirs.",
 )
 @click.option(
     "--problems",
@@ -49,34 +52,53 @@ NOT_A_BENCHMARK = (
 def command(workdir: Path, problems: int) -> None:
     """Run a real, very small language model over a handful of problems, and tell how it went.
 
-    It needs no GPU and no key: the server starts and ends with this command. Nothing of what it
-    prints is a benchmark.
+    First the model finds topics and summaries, and judges what pools come of them. Where none
+    come, as is usual with so few problems, it judges pools that the lexical annotator made from
+    the whole sample. It needs no GPU and no key: the server starts and ends with this command.
+    Nothing of what it prints is a benchmark.
     """
-    settings = save_settings(workdir, "local", {})
-    if settings.profile.workers.kind == "llama" and not settings.profile.workers.python:
-        missing = lacking(settings.profile.workers.model_path)
-        if missing is not None:
-            raise SetupError("the local model can't run here", f"{missing} (or `make run-local`)")
-    sample = sample_files()
-    corpus = settings.workdir.root / CORPUS
-    write_corpus(sample, corpus, problems)
-    settings = save_settings(workdir, "local", {"corpus": {"files": [str(corpus)]}})
+    annotated = _prepare(workdir / "annotated", problems)
+    judged = annotated
     console = error_console()
+
+    def announce(line: str) -> None:
+        console.print(f"• {escape(line)}")
+
     began = time.monotonic()
     unfinished: InputError | None = None
-    with use_display(partial(terminal_bar, console)):
+    with use_display(partial(terminal_bar, console)), hold_workers(announce):
         try:
-            build(settings, lambda line: console.print(f"• {escape(line)}"))
+            build(annotated, announce)
         except InputError as error:
             unfinished = error
+            announce(f"no pools come of these annotations: {error.what}")
+            announce("the model judges pools that the lexical annotator makes of the whole sample")
+            judged = save_settings(workdir / "judged", "local", LEXICAL_POOLS)
+            build(judged, announce)
     click.echo(f"\n{NOT_A_BENCHMARK}\n")
-    for line in _lines(account(settings), settings.profile.llm.model, time.monotonic() - began):
+    seconds = time.monotonic() - began
+    for line in _lines(account(annotated, judged), annotated.profile.llm.model, seconds):
         click.echo(line)
     if unfinished is not None:
-        click.echo(f"\nThere is no leaderboard, and that is the result: {unfinished.what}.")
-        return
+        click.echo(f"\nThe model's own annotations gave no leaderboard: {unfinished.what}.")
+        click.echo("The one below comes of its judgments of pools by the lexical annotator.")
     click.echo("")
-    print_board(read_table(settings.workdir.tables, "leaderboard"))
+    print_board(read_table(judged.workdir.tables, "leaderboard"))
+
+
+def _prepare(workdir: Path, problems: int) -> Settings:
+    """Write the small corpus and return the settings; SetupError where the model can't run."""
+    settings = save_settings(workdir, "local", {})
+    workers = settings.profile.workers
+    if workers.kind == "llama" and not workers.python:
+        missing = lacking(workers.model_path)
+        if missing is not None:
+            raise SetupError(
+                "the local model can't run here", f"{missing}, or run `make run-local`"
+            )
+    corpus = settings.workdir.root / CORPUS
+    write_corpus(sample_files(), corpus, problems)
+    return save_settings(workdir, "local", {"corpus": {"files": [str(corpus)]}})
 
 
 def _lines(found: Account, model: str, seconds: float) -> list[str]:
