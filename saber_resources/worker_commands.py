@@ -15,7 +15,7 @@ from saber_resources.profiles import Workers as Section
 from saber_resources.workers import HOST, PORT, Launch, Workers
 
 NO_PYTHON = (
-    "set workers.python to the interpreter of vLLM's own environment, such as /opt/vllm/bin/python "
+    "set workers.python to the interpreter of vLLM's own environment, such as ~/vllm/bin/python "
     "(docker/vllm-requirements.txt says what to install there)"
 )
 FOREIGN = {"PYTHONPATH": "", "PYTHONHOME": "", "VIRTUAL_ENV": ""}

@@ -38,7 +38,7 @@ _BUILD_OPTIONS = (
     click.option(
         "--ontology", type=click.Path(path_type=Path), help="A topic DAG: CSV or tree JSON."
     ),
-    click.option("--profile", help="sample, default, paper, or the path of a TOML file."),
+    click.option("--profile", help="sample, small, default, paper, local, or a TOML file."),
     click.option(
         "--bad-rows",
         type=click.Choice(["refuse", "set-aside"]),

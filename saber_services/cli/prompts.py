@@ -66,7 +66,7 @@ def list_(workdir: Path, as_json: bool) -> None:
     )
 
 
-@command.command("show", epilog="\b\nExample:\n  saber prompts show summary > prompts/summary.md")
+@command.command("show", epilog="\b\nExample:\n  saber prompts show summary > summary.md")
 @click.argument("name")
 @workdir_option
 def show(name: str, workdir: Path) -> None:
