@@ -70,7 +70,7 @@ class Budget:
         if limit is not None and prices is None:
             raise SetupError(
                 "llm.max_cost needs prices",
-                "set llm.price_per_million, such as {input = 0.1, output = 0.4} for a million tokens",
+                "set llm.price_per_million, such as {input = 0.1, output = 0.4}",
             )
         self._prices, self._limit = prices, limit
         self._others, self._own, self._calls, self._kept = before, 0.0, 0, 0.0
