@@ -20,6 +20,7 @@ from sklearn.metrics import ndcg_score
 from benchmarks.synthetic import pools_of_text, topic_and_summary_corpus
 from saber_assets.candidates.categories import count_categories
 from saber_assets.candidates.features import JoinArrays, build_features
+from saber_assets.candidates.lin_blocks import to_matrix
 from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.evaluation.rankings import of_run
 from saber_assets.retrieval.bm25 import Bm25
@@ -43,11 +44,12 @@ def joins(problems: int) -> tuple[float, float]:
     features = build_features(ids, topic_sets, ideas, tree)
     ours = timed(lambda: count_categories(features, 0.8, 0.2, workers=1))
     rows = np.arange(min(problems, 50))
-    usual = timed(lambda: [usual_row(features.arrays, int(row)) for row in rows])
+    lin = to_matrix(features.arrays.lin)
+    usual = timed(lambda: [usual_row(features.arrays, lin, int(row)) for row in rows])
     return ours, usual * problems / rows.size
 
 
-def usual_row(arrays: JoinArrays, row: int) -> np.ndarray:
+def usual_row(arrays: JoinArrays, lin: np.ndarray, row: int) -> np.ndarray:
     """Count one row's categories the usual way: a sparse product, and numpy over Lin."""
     tokens = csr_array(
         (np.ones(arrays.tokens.size), arrays.tokens, arrays.token_start),
@@ -58,7 +60,7 @@ def usual_row(arrays: JoinArrays, row: int) -> np.ndarray:
     jaccard = common / np.maximum(sizes + sizes[row] - common, 1)
     own = arrays.set_of[row]
     mine = arrays.set_nodes[arrays.set_start[own] : arrays.set_start[own + 1]]
-    table = arrays.lin[mine][:, arrays.set_nodes]
+    table = lin[mine][:, arrays.set_nodes]
     starts = arrays.set_start[:-1]
     forward = np.maximum.reduceat(table, starts, axis=1).sum(axis=0)
     backward = np.add.reduceat(table.max(axis=0), starts)

@@ -66,7 +66,7 @@ def similarity_rows(
         The rows in their order.
     """
     arrays = features.arrays
-    nodes = arrays.lin.shape[0]
+    nodes = arrays.lin.row.shape[0]
     table, best, top = np.empty((nodes, LANES)), np.empty(nodes), np.empty(LANES)
     shared = np.empty(len(features), dtype=np.int32)
     topic, summary = np.empty(len(arrays.set_weight)), np.empty(len(features))

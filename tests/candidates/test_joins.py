@@ -14,6 +14,7 @@ from saber_assets.candidates.categories import count_categories, domain_capaciti
 from saber_assets.candidates.features import build_features, pack_features
 from saber_assets.candidates.histograms import similarity_histograms
 from saber_assets.candidates.jaccard_join import summary_similarities
+from saber_assets.candidates.lin_blocks import to_matrix
 from saber_assets.candidates.pairs import over_blocks
 from saber_assets.candidates.precision import as_stored, bin_count, bin_edges, bin_row
 from saber_assets.candidates.topic_join import topic_similarities
@@ -66,7 +67,7 @@ def test_joins_equal_brute_force(corpus, seed, empty):
     features = packed(corpus, lin, empty)
     rows = np.arange(len(corpus))
     topic, summary = topic_similarities(features, rows), summary_similarities(features, rows)
-    on_grid = features.arrays.lin
+    on_grid = to_matrix(features.arrays.lin)
     for i, (x, a) in enumerate(corpus):
         for j, (y, b) in enumerate(corpus):
             assert topic[i, j] == brute_topic(x, y, on_grid)  # to the bit, whatever the order
