@@ -155,12 +155,12 @@ def _fresh_sets(
 
 def _ideas(generator: np.random.Generator, first: np.ndarray, nodes: int) -> list[str]:
     """Return one summary a problem."""
-    words = np.concatenate((0.93 * zipf(FREQUENT, 0.75, 10.0), 0.07 * zipf(RARE, 0.5)))
-    of_topic = generator.choice(FREQUENT, (nodes, WORDS_OF_TOPIC), p=zipf(FREQUENT, 0.4))
+    words = np.concatenate((0.93 * zipf(FREQUENT, 1.0, 4.0), 0.07 * zipf(RARE, 0.5)))
+    of_topic = generator.choice(FREQUENT, (nodes, WORDS_OF_TOPIC), p=zipf(FREQUENT, 0.6))
     count = first.size
-    tokens = generator.choice(FREQUENT + RARE, (count, 18), p=words)
-    own = generator.random((count, 18)) < 0.4
-    liked = generator.choice(WORDS_OF_TOPIC, (count, 18), p=zipf(WORDS_OF_TOPIC, 0.5))
+    tokens = generator.choice(FREQUENT + RARE, (count, 24), p=words)
+    own = generator.random((count, 24)) < 0.4
+    liked = generator.choice(WORDS_OF_TOPIC, (count, 24), p=zipf(WORDS_OF_TOPIC, 0.8))
     tokens = np.where(own, of_topic[first[:, None], liked], tokens)
     sizes = generator.integers(8, 17, count)
     names = np.array([f"w{word}" for word in range(FREQUENT + RARE)], dtype=object)
