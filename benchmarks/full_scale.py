@@ -37,7 +37,7 @@ TOPICS_SHARES = (0.22, 0.34, 0.24, 0.12, 0.05, 0.03)
 RANDOM_NODES = 17_113
 FREQUENT, RARE = 2_000, 30_000
 WORDS_OF_TOPIC = 40
-STANDARD_SHARE = 0.55
+STANDARD_SHARE = 0.47
 
 
 class Corpus(NamedTuple):
@@ -110,7 +110,7 @@ def _topics(generator: np.random.Generator, tree: pl.DataFrame, problems: int) -
     popularity = np.zeros(tree.height)
     for number, share in enumerate(shares):
         mine = np.flatnonzero(subject == number)
-        popularity[mine] = share * generator.permutation(zipf(mine.size, 1.0, 3.0))
+        popularity[mine] = share * generator.permutation(zipf(mine.size, 1.35, 4.0))
     popularity /= popularity.sum()
     own = _fresh_sets(generator, popularity, subject, problems)
     standard = _fresh_sets(generator, popularity, subject, max(50, problems // 20))
@@ -159,8 +159,8 @@ def _ideas(generator: np.random.Generator, first: np.ndarray, nodes: int) -> lis
     of_topic = generator.choice(FREQUENT, (nodes, WORDS_OF_TOPIC), p=zipf(FREQUENT, 0.6))
     count = first.size
     tokens = generator.choice(FREQUENT + RARE, (count, 24), p=words)
-    own = generator.random((count, 24)) < 0.4
-    liked = generator.choice(WORDS_OF_TOPIC, (count, 24), p=zipf(WORDS_OF_TOPIC, 0.8))
+    own = generator.random((count, 24)) < 0.5
+    liked = generator.choice(WORDS_OF_TOPIC, (count, 24), p=zipf(WORDS_OF_TOPIC, 1.0))
     tokens = np.where(own, of_topic[first[:, None], liked], tokens)
     sizes = generator.integers(8, 17, count)
     names = np.array([f"w{word}" for word in range(FREQUENT + RARE)], dtype=object)

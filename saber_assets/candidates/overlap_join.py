@@ -176,9 +176,16 @@ def _count_overlaps(
 
 @njit(nogil=True, cache=True)
 def _mark_near(
-    index: OverlapIndex, least: IntArray, mine: int, first: int, last: int, planes: Words, near: Words
+    index: OverlapIndex,
+    least: IntArray,
+    mine: int,
+    first: int,
+    last: int,
+    planes: Words,
+    near: Words,
 ) -> None:
     """Write into near (last - first,) which places of the words first..last reach `least`."""
+    near[max(0, index.class_start[-1] - first) :] = 0  # no class is there
     for other in range(index.sizes.shape[0]):
         begin, end = max(index.class_start[other], first), min(index.class_start[other + 1], last)
         if begin >= end:
@@ -197,8 +204,9 @@ def overlap_block(
     index: OverlapIndex,
     rows: RowArray,
     least: IntArray,
+    blocked: tuple[RowArray, IntArray],
     near: Words,
-    counts: NDArray[np.int32],
+    counts: IntArray,
 ) -> None:
     """Join a block of query rows with all problems.
 
@@ -206,12 +214,13 @@ def overlap_block(
         index: of the corpus.
         rows: r query rows.
         least: (c, c) the overlap that matters, from `least_overlap`.
-        near: (r, W) receives the places that reach it; (0, 0) where not wanted. A query is near
-            itself.
-        counts: (r, c, overlaps) zeros; receives the pairs by the class of the other and their
-            overlap, from 1 and `least` up; (0, 0, 0) where not wanted. `overlaps` is more than
-            the largest token count.
+        blocked: (start, rows) the problems that are no candidates of each, see `pairs.Blocked`.
+        near: (r, W) receives the places that reach it; (0, 0) where not wanted.
+        counts: (r, c, overlaps) receives the pairs by the class of the other and their overlap,
+            from `least` up; (0, 0, 0) where not wanted. `overlaps` is more than the largest
+            token count.
     """
+    counts[:] = 0
     words = index.occupied.shape[0]
     planes = np.empty((64, STRETCH), dtype=np.uint64)
     spare = np.empty((2, STRETCH), dtype=np.uint64)
@@ -244,6 +253,72 @@ def overlap_block(
             if near.shape[0] > 0:
                 _mark_near(index, least, mine, first, last, active, near[position, first:last])
             if counts.shape[0] > 0:
-                _count_overlaps(
-                    index, least, mine, first, last, active, spare, counts[position]
-                )
+                _count_overlaps(index, least, mine, first, last, active, spare, counts[position])
+    if counts.shape[0] > 0:
+        _count_strangers(index, least, rows, counts)
+    _leave_out(index, rows, least, blocked, near, counts)
+
+
+@njit(nogil=True, cache=True)
+def _count_strangers(
+    index: OverlapIndex, least: IntArray, rows: RowArray, counts: IntArray
+) -> None:
+    """Count the pairs without a common token, where those matter."""
+    members = np.zeros(index.sizes.shape[0], dtype=np.int32)
+    for other in index.class_of:
+        members[other] += 1
+    for position in range(rows.shape[0]):
+        for other in range(members.shape[0]):
+            if least[index.class_of[rows[position]], other] <= 0:
+                counts[position, other, 0] = members[other] - counts[position, other, 1:].sum()
+
+
+@njit(nogil=True, cache=True)
+def _overlap(index: OverlapIndex, row: int, other: int) -> int:
+    """Return how many tokens two problems share."""
+    left, left_end = index.token_start[row], index.token_start[row + 1]
+    right, right_end = index.token_start[other], index.token_start[other + 1]
+    shared = 0
+    while left < left_end and right < right_end:
+        mine, theirs = index.tokens[left], index.tokens[right]
+        shared += mine == theirs
+        left += mine <= theirs
+        right += theirs <= mine
+    return shared
+
+
+@njit(nogil=True, cache=True)
+def _leave_out(
+    index: OverlapIndex,
+    rows: RowArray,
+    least: IntArray,
+    blocked: tuple[RowArray, IntArray],
+    near: Words,
+    counts: IntArray,
+) -> None:
+    start, barred = blocked
+    for position in range(rows.shape[0]):
+        row = rows[position]
+        for other in barred[start[row] : start[row + 1]]:
+            if near.shape[0] > 0:
+                place = index.place_of[other]
+                near[position, place >> 6] &= ~(np.uint64(1) << np.uint64(place & 63))
+            if counts.shape[0] > 0:
+                shared = _overlap(index, row, other)
+                if shared >= least[index.class_of[row], index.class_of[other]]:
+                    counts[position, index.class_of[other], shared] -= 1
+
+
+@njit(nogil=True, cache=True)
+def jaccard_table(sizes: IntArray, empty_jaccard: float) -> NDArray[np.float64]:
+    """Return the Jaccard similarity of each (token count, token count, overlap): (c, c, o)."""
+    most = sizes.max() if sizes.shape[0] > 0 else 0
+    table = np.zeros((sizes.shape[0], sizes.shape[0], most + 1))
+    for mine in range(sizes.shape[0]):
+        for other in range(sizes.shape[0]):
+            total = sizes[mine] + sizes[other]
+            if total == 0:
+                table[mine, other, 0] = empty_jaccard
+            for shared in range(1, min(sizes[mine], sizes[other]) + 1):
+                table[mine, other, shared] = shared / (total - shared)
+    return table

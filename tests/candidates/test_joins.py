@@ -207,10 +207,9 @@ def test_threads_and_blocks_change_nothing_and_progress_is_told():
     ]
     features = packed(corpus, random_lin(5))
     told = []
-    one = count_categories(features, 0.4, 0.3, workers=1, progress=told.append)
-    assert (count_categories(features, 0.4, 0.3, workers=4) == one).all()
-    assert sum(told) == 300
-    assert len(told) == 3
+    one = count_categories(features, 0.4, 0.3, workers=1)
+    assert (count_categories(features, 0.4, 0.3, workers=4, progress=told.append) == one).all()
+    assert told == [75] * 4
     domains = [["Algebra"]] * 300
     single = similarity_histograms(features, domains, workers=1).counts
     assert (similarity_histograms(features, domains, workers=3).counts == single).all()
