@@ -31,7 +31,7 @@ def _count_block(
     marked = np.full(start.shape[0], -1, dtype=np.int64)
     for query in range(block.rows.shape[0]):
         row, which = block.rows[query], block.which[query]
-        topics, both = 0, 0
+        topics, both = np.int64(0), np.int64(0)
         for position in range(block.start[which], block.start[which + 1]):
             topic_set = block.sets[position]
             marked[topic_set] = which

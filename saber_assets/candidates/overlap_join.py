@@ -133,7 +133,7 @@ def _reach(planes: Words, least: int, begin: int, end: int, out: Words) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _bits(words: Words) -> int:
+def _bits(words: Words) -> np.int64:
     """Count the bits that are set."""
     total = np.uint64(0)
     for position in range(words.shape[0]):
