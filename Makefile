@@ -26,6 +26,7 @@ lint: $(VENV)/.dev  ## style, types, and who may import whom
 
 bench: $(VENV)/.dev  ## speed and memory beside baselines
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.candidates
 
 clean:
 	rm -rf $(VENV) $(WORKDIR) saber_local

@@ -14,12 +14,12 @@ import choix
 import numpy as np
 import polars as pl
 from rank_bm25 import BM25Okapi
-from scipy.sparse import csr_array
 from sklearn.metrics import ndcg_score
 
+from benchmarks.candidates import dense_rows
 from benchmarks.synthetic import pools_of_text, topic_and_summary_corpus
 from saber_assets.candidates.categories import count_categories
-from saber_assets.candidates.features import JoinArrays, build_features
+from saber_assets.candidates.features import build_features
 from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.evaluation.rankings import of_run
 from saber_assets.retrieval.bm25 import Bm25
@@ -43,34 +43,8 @@ def joins(problems: int) -> tuple[float, float]:
     features = build_features(ids, topic_sets, ideas, tree)
     ours = timed(lambda: count_categories(features, 0.8, 0.2, workers=1))
     rows = np.arange(min(problems, 50))
-    usual = timed(lambda: [usual_row(features.arrays, int(row)) for row in rows])
+    usual = timed(lambda: dense_rows(features, rows))
     return ours, usual * problems / rows.size
-
-
-def usual_row(arrays: JoinArrays, row: int) -> np.ndarray:
-    """Count one row's categories the usual way: a sparse product, and numpy over Lin."""
-    tokens = csr_array(
-        (np.ones(arrays.tokens.size), arrays.tokens, arrays.token_start),
-        shape=(arrays.set_of.size, arrays.posting_start.size - 1),
-    )
-    common = (tokens @ tokens[[row]].T).toarray().ravel()
-    sizes = np.diff(arrays.token_start)
-    jaccard = common / np.maximum(sizes + sizes[row] - common, 1)
-    own = arrays.set_of[row]
-    mine = arrays.set_nodes[arrays.set_start[own] : arrays.set_start[own + 1]]
-    table = arrays.lin[mine][:, arrays.set_nodes]
-    starts = arrays.set_start[:-1]
-    forward = np.maximum.reduceat(table, starts, axis=1).sum(axis=0)
-    backward = np.add.reduceat(table.max(axis=0), starts)
-    average = (forward + backward) / (np.diff(arrays.set_start) + mine.size)
-    near_topic, near_summary = average[arrays.set_of] >= 0.8, jaccard >= 0.2
-    return np.array(
-        [
-            (near_topic & ~near_summary).sum(),
-            (~near_topic & near_summary).sum(),
-            (near_topic & near_summary).sum(),
-        ]
-    )
 
 
 def tournaments(queries: int) -> tuple[float, float]:

@@ -8,43 +8,42 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from saber_assets.candidates.features import Features, FloatArray, IntArray
-from saber_assets.candidates.pairs import (
-    Blocked,
-    Progress,
-    RowArray,
-    blocked_pairs,
-    by_topic_set,
-    over_blocks,
-    similarity_rows,
-)
-from saber_assets.candidates.precision import Precision, bin_count, bin_row, cutoff
+from saber_assets.candidates.features import Features, IntArray
+from saber_assets.candidates.near_pairs import NearBlock, NearPairs
+from saber_assets.candidates.overlap_index import OverlapIndex
+from saber_assets.candidates.overlap_join import jaccard_table
+from saber_assets.candidates.pairs import Progress, RowArray, blocked_pairs
+from saber_assets.candidates.precision import Precision, bin_count, bin_edges, binned, cutoff
 
 MOST_LEVELS = 255
 
 
 @njit(nogil=True, cache=True)
-def _count_row(
+def _count_block(
+    block: NearBlock,
+    members: tuple[RowArray, IntArray],
+    barred: tuple[RowArray, IntArray],
     set_of: IntArray,
-    topic: FloatArray,
-    summary: FloatArray,
-    cut_topic: float,
-    cut_summary: float,
     counts: NDArray[np.int64],
 ) -> None:
-    """Write the candidates of one row: topic-only, summary-only, both."""
-    topics, summaries, both = 0, 0, 0
-    for other in range(summary.shape[0]):
-        if summary[other] < 0.0:
-            continue
-        near_topic = topic[set_of[other]] >= cut_topic
-        near_summary = summary[other] >= cut_summary
-        topics += near_topic
-        summaries += near_summary
-        both += near_topic and near_summary
-    counts[0] = topics - both
-    counts[1] = summaries - both
-    counts[2] = both
+    """Write for each query how many candidates are near in topic, and how many in both."""
+    start, places = members
+    marked = np.full(start.shape[0], -1, dtype=np.int64)
+    for query in range(block.rows.shape[0]):
+        row, which = block.rows[query], block.which[query]
+        topics, both = np.int64(0), np.int64(0)
+        for position in range(block.start[which], block.start[which + 1]):
+            topic_set = block.sets[position]
+            marked[topic_set] = which
+            topics += start[topic_set + 1] - start[topic_set]
+            for member in range(start[topic_set], start[topic_set + 1]):
+                place = places[member]
+                word = block.near[query, place >> 6] >> np.uint64(place & 63)
+                both += np.int64(word & np.uint64(1))
+        for position in range(barred[0][row], barred[0][row + 1]):
+            topics -= marked[set_of[barred[1][position]]] == which
+        counts[query, 0] = topics
+        counts[query, 2] = both
 
 
 def count_categories(
@@ -74,75 +73,117 @@ def count_categories(
     Source: SPEC section 2, "Thresholds" and "Selection".
     """
     cut_topic, cut_summary = cutoff(tau_topic, precision), cutoff(tau_summary, precision)
-    blocked = blocked_pairs(features, excluded)
+    pairs = NearPairs.build(features, blocked_pairs(features, excluded), cut_topic, cut_summary)
 
-    def kernel(rows: RowArray) -> NDArray[np.int64]:
-        block = np.empty((len(rows), 3), dtype=np.int64)
-        similarities = similarity_rows(features, blocked, rows)
-        for counts, (_, topic, summary, _) in zip(block, similarities, strict=True):
-            _count_row(features.arrays.set_of, topic, summary, cut_topic, cut_summary, counts)
-        return block
+    def kernel(block: NearBlock) -> NDArray[np.int64]:
+        found = np.empty((len(block.rows), 3), dtype=np.int64)
+        members = (pairs.member_start, pairs.members)
+        barred = (pairs.blocked.start, pairs.blocked.rows)
+        _count_block(block, members, barred, features.arrays.set_of, found)
+        found[:, 0] -= found[:, 2]
+        for query, near in enumerate(block.near):
+            found[query, 1] = np.bitwise_count(near).sum(dtype=np.int64) - found[query, 2]
+        return found
 
     total = np.zeros((len(features), 3), dtype=np.int64)
-    rows = by_topic_set(features, np.arange(len(features)))
-    for members, found in over_blocks(rows, kernel, workers=workers, progress=progress):
+    rows = np.arange(len(features))
+    for members, found in pairs.over(
+        rows, kernel, near=True, overlaps=False, workers=workers, progress=progress
+    ):
         total[members] = found
     return total
 
 
 @njit(nogil=True, cache=True)
-def _capacity_row(
-    set_of: IntArray,
-    topic_level: NDArray[np.uint8],
-    summary_bins: IntArray,
-    summary_level: NDArray[np.uint8],
-    out: IntArray,
-) -> None:
-    """Write for each threshold pair the smallest of the three category counts of one row."""
-    levels = out.shape[0]
-    near_topic = np.zeros(levels + 1, dtype=np.int32)
-    near_summary = np.zeros(levels + 1, dtype=np.int32)
-    near_both = np.zeros(levels + 1, dtype=np.int32)
-    for other in range(summary_bins.shape[0]):
-        if summary_bins[other] < 0:
-            continue
-        topic = topic_level[set_of[other]]
-        summary = summary_level[summary_bins[other]]
-        near_topic[topic] += 1
-        near_summary[summary] += 1
-        near_both[min(topic, summary)] += 1
+def _near_both(
+    block: NearBlock,
+    query: int,
+    topic_bins: IntArray,
+    members: tuple[RowArray, IntArray],
+    summaries: OverlapIndex,
+    bins_of: IntArray,
+    found: IntArray,
+) -> IntArray:
+    """Return (2, count) bins of the pairs of one query that are near in both similarities."""
+    row, which = block.rows[query], block.which[query]
+    mine, count = summaries.class_of[row], 0
+    begin, end = summaries.token_start[row], summaries.token_start[row + 1]
+    for position in range(block.start[which], block.start[which + 1]):
+        topic_set = block.sets[position]
+        for member in range(members[0][topic_set], members[0][topic_set + 1]):
+            place = members[1][member]
+            if not (block.near[query, place >> 6] >> np.uint64(place & 63)) & np.uint64(1):
+                continue
+            other = summaries.problem_at[place]
+            left, right, shared = begin, summaries.token_start[other], 0
+            right_end = summaries.token_start[other + 1]
+            while left < end and right < right_end:
+                one, two = summaries.tokens[left], summaries.tokens[right]
+                shared += one == two
+                left += one <= two
+                right += two <= one
+            found[0, count] = topic_bins[position]
+            found[1, count] = bins_of[mine, summaries.class_of[other], shared]
+            count += 1
+    return found[:, :count]
+
+
+@njit(nogil=True, cache=True)
+def _smallest(near: NDArray[np.int64], out: IntArray) -> None:
+    """Write for each level the smallest category count; `near` (3, levels + 1) is by level."""
     topics, summaries, both = 0, 0, 0
-    for level in range(levels, 0, -1):
-        topics += near_topic[level]
-        summaries += near_summary[level]
-        both += near_both[level]
+    for level in range(out.shape[0], 0, -1):
+        topics += near[0, level]
+        summaries += near[1, level]
+        both += near[2, level]
         out[level - 1] = min(topics - both, summaries - both, both)
 
 
+@njit(nogil=True, cache=True)
 def _capacity_block(
-    features: Features,
-    blocked: Blocked,
-    rows: RowArray,
-    member: NDArray[np.bool_],
+    block: NearBlock,
+    topic_bins: IntArray,
+    members: tuple[RowArray, IntArray],
+    barred: tuple[RowArray, IntArray],
+    set_of: IntArray,
+    summaries: OverlapIndex,
+    bins_of: IntArray,
+    belongs: NDArray[np.bool_],
     levels: NDArray[np.uint8],
-    steps: int,
-    precision: Precision,
-) -> IntArray:
-    """Return (rows, domains, steps) smallest category counts; 0 where not of that domain."""
-    set_of = features.arrays.set_of
-    half = precision == "float16"
-    capacity = np.zeros((len(rows), member.shape[1], steps), dtype=np.int32)
-    topic_bins = np.empty(len(features.arrays.set_weight), dtype=np.int32)
-    summary_bins = np.empty(len(features), dtype=np.int32)
-    similarities = similarity_rows(features, blocked, rows)
-    for out, (row, topic, summary, new_topics) in zip(capacity, similarities, strict=True):
-        if new_topics:
-            bin_row(topic, half, topic_bins)
-        bin_row(summary, half, summary_bins)
-        for domain in np.flatnonzero(member[row]):
-            topic_level = levels[domain, 0][topic_bins]
-            _capacity_row(set_of, topic_level, summary_bins, levels[domain, 1], out[domain])
-    return capacity
+    out: IntArray,
+) -> None:
+    """Write (queries, domains, steps) smallest category counts; 0 where not of that domain."""
+    marked = np.full(set_of.shape[0], -1, dtype=np.int64)
+    buffer = np.empty((2, set_of.shape[0]), dtype=np.int32)
+    near = np.empty((3, out.shape[2] + 1), dtype=np.int64)
+    for query in range(block.rows.shape[0]):
+        row, which = block.rows[query], block.which[query]
+        first, last = block.start[which], block.start[which + 1]
+        for position in range(first, last):
+            marked[block.sets[position]] = position
+        both = _near_both(block, query, topic_bins, members, summaries, bins_of, buffer)
+        mine = summaries.class_of[row]
+        for domain in range(belongs.shape[1]):
+            if not belongs[row, domain]:
+                continue
+            near[:] = 0
+            for position in range(first, last):
+                topic_set = block.sets[position]
+                weight = members[0][topic_set + 1] - members[0][topic_set]
+                near[0, levels[domain, 0, topic_bins[position]]] += weight
+            for place in range(barred[0][row], barred[0][row + 1]):
+                position = marked[set_of[barred[1][place]]]
+                if first <= position < last:
+                    near[0, levels[domain, 0, topic_bins[position]]] -= 1
+            for other in range(block.overlaps.shape[1]):
+                for shared in range(block.overlaps.shape[2]):
+                    if block.overlaps[query, other, shared] > 0:
+                        level = levels[domain, 1, bins_of[mine, other, shared]]
+                        near[1, level] += block.overlaps[query, other, shared]
+            for pair in range(both.shape[1]):
+                one, two = levels[domain, 0, both[0, pair]], levels[domain, 1, both[1, pair]]
+                near[2, min(one, two)] += 1
+            _smallest(near, out[query, domain])
 
 
 def domain_capacities(
@@ -184,14 +225,36 @@ def domain_capacities(
             levels[domain, signal] = np.searchsorted(
                 threshold_bins[domain, signal], every_bin, side="right"
             )
-    blocked = blocked_pairs(features, excluded)
+    floors = [
+        cutoff(float(bin_edges(precision)[threshold_bins[:, signal].min()]), precision)
+        for signal in range(2)
+    ]
+    pairs = NearPairs.build(features, blocked_pairs(features, excluded), *floors)
+    set_of, summaries = features.arrays.set_of, pairs.summaries
+    table = jaccard_table(summaries.sizes, features.arrays.empty_jaccard)
+    bins_of = binned(table, precision)
 
-    def kernel(rows: RowArray) -> IntArray:
-        return _capacity_block(features, blocked, rows, member, levels, steps, precision)
+    def kernel(block: NearBlock) -> IntArray:
+        capacity = np.zeros((len(block.rows), domains, steps), dtype=np.int32)
+        _capacity_block(
+            block,
+            binned(block.similarities, precision),
+            (pairs.member_start, pairs.members),
+            (pairs.blocked.start, pairs.blocked.rows),
+            set_of,
+            summaries,
+            bins_of,
+            member,
+            levels,
+            capacity,
+        )
+        return capacity
 
     parts: list[list[IntArray]] = [[] for _ in range(domains)]
-    rows = by_topic_set(features, np.flatnonzero(member.any(axis=1)))
-    for members, found in over_blocks(rows, kernel, workers=workers, progress=progress):
+    rows = np.flatnonzero(member.any(axis=1))
+    for members, found in pairs.over(
+        rows, kernel, near=True, overlaps=True, workers=workers, progress=progress
+    ):
         for domain in range(domains):
             parts[domain].append(found[member[members, domain], domain])
     empty = np.empty((0, steps), dtype=np.int32)

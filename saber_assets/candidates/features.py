@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,17 +12,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from saber_assets.candidates.lin_blocks import LinBlocks, from_matrices, of_tree
 from saber_assets.corpus.tokens import summary_tokens
 from saber_assets.ontology.information_content import assignment_counts, information_content
-from saber_assets.ontology.lin import lin_matrix
 
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 
-LIN_GRID = 2.0**40
-"""Lin is kept as a multiple of 1/LIN_GRID, so that sums of up to 8192 of them are exact."""
 MOST_TOPICS = 4096
-"""Largest topic set: both sides together stay within the exact sums of `LIN_GRID`."""
+"""Largest topic set: both sides together stay within the exact sums of `lin_blocks.LIN_GRID`."""
 
 
 class JoinArrays(NamedTuple):
@@ -31,8 +30,8 @@ class JoinArrays(NamedTuple):
         set_of: (n,) the distinct topic set of each problem.
         set_weight: (s,) problems that have that set.
         set_start: (s + 1,) offsets into `set_nodes`.
-        set_nodes: columns of `lin`, ascending within a set; sets are in lexicographic order.
-        lin: (m, m) Lin similarity of the used nodes, on the grid of `LIN_GRID`.
+        set_nodes: topics of `lin`, ascending within a set; sets are in lexicographic order.
+        lin: Lin similarity of the m used nodes.
         token_start: (n + 1,) offsets into `tokens`.
         tokens: token ids by ascending document frequency, then alphabetically.
         posting_start: (v + 1,) offsets into `postings`.
@@ -44,7 +43,7 @@ class JoinArrays(NamedTuple):
     set_weight: NDArray[np.int64]
     set_start: NDArray[np.int64]
     set_nodes: IntArray
-    lin: FloatArray
+    lin: LinBlocks
     token_start: NDArray[np.int64]
     tokens: IntArray
     posting_start: NDArray[np.int64]
@@ -58,7 +57,7 @@ class Features:
 
     Attributes:
         problem_ids: (n,) in the order of all row numbers of this stage.
-        nodes: (m,) node_ids of the tree behind the columns of `arrays.lin`, ascending.
+        nodes: (m,) node_ids of the tree behind the topics of `arrays.lin`.
         arrays: what the kernels read.
     """
 
@@ -117,23 +116,21 @@ def build_features(
     if used.size and not 0 <= used[0] <= used[-1] < ordered.height:
         outside = used[0] if used[0] < 0 else used[-1]
         raise ValueError(f"node {outside} is not in the tree of {ordered.height} nodes")
-    return pack_features(
-        problem_ids,
-        sets,
-        [frozenset(tokenize(text)) for text in core_ideas],
-        used,
-        _lin_of_used(ordered, sets, used),
-        empty_jaccard=empty_jaccard,
-    )
+    _check_ids(problem_ids, topic_sets, core_ideas)
+    nodes, lin = _lin_of_used(ordered, sets, used)
+    tokens = (frozenset(tokenize(text)) for text in core_ideas)
+    return _pack(tuple(problem_ids), sets, tokens, nodes, lin, empty_jaccard)
 
 
-def _lin_of_used(tree: pl.DataFrame, sets: Sequence[Sequence[int]], used: IntArray) -> FloatArray:
+def _lin_of_used(
+    tree: pl.DataFrame, sets: Sequence[Sequence[int]], used: IntArray
+) -> tuple[IntArray, LinBlocks]:
     if used.size == 0:
-        return np.zeros((0, 0))
+        return used, from_matrices([])
     parent = tree["parent_id"].to_numpy()
     counts = assignment_counts(parent, sets)
     ic = information_content(counts, sum(len(nodes) for nodes in sets))
-    return lin_matrix(parent, tree["depth"].to_numpy(), ic, used)
+    return of_tree(parent, tree["depth"].to_numpy(), ic, used)
 
 
 def pack_features(
@@ -152,8 +149,7 @@ def pack_features(
         topic_sets: n sets of members of `nodes`.
         token_sets: n sets of tokens.
         nodes: (m,) node_ids of the rows and columns of `lin`, ascending.
-        lin: (m, m) symmetric, in [0, 1]; rounded here to multiples of 1/`LIN_GRID`, which moves
-            a value by at most 4.6e-13 and makes every sum of them exact.
+        lin: (m, m) symmetric, in [0, 1]; rounded to the grid of `lin_blocks.LIN_GRID`.
         empty_jaccard: similarity of two empty token sets, 0 or 1.
 
     Returns:
@@ -163,33 +159,50 @@ def pack_features(
         ValueError: for lists of different lengths, repeated ids, unknown nodes, a topic set of
             more than `MOST_TOPICS` members, or another value of `empty_jaccard`.
     """
-    ids = tuple(problem_ids)
-    if not len(ids) == len(topic_sets) == len(token_sets):
+    _check_ids(problem_ids, topic_sets, token_sets)
+    columns = np.asarray(nodes, dtype=np.int32)
+    blocks = from_matrices([np.asarray(lin, dtype=np.float64)])
+    return _pack(tuple(problem_ids), topic_sets, token_sets, columns, blocks, empty_jaccard)
+
+
+def _check_ids(
+    ids: Sequence[str], topic_sets: Sequence[Iterable[int]], summaries: Sequence[object]
+) -> None:
+    if not len(ids) == len(topic_sets) == len(summaries):
         raise ValueError(
-            f"{len(ids)} problems, {len(topic_sets)} topic sets and {len(token_sets)} summaries "
+            f"{len(ids)} problems, {len(topic_sets)} topic sets and {len(summaries)} summaries "
             "must be equally many"
         )
     if len(set(ids)) != len(ids):
         repeated = [problem_id for problem_id, count in Counter(ids).items() if count > 1]
         raise ValueError(f"problem ids are repeated, first {repeated[0]!r}")
+
+
+def _pack(
+    ids: tuple[str, ...],
+    topic_sets: Sequence[Iterable[int]],
+    token_sets: Iterable[frozenset[str]],
+    nodes: IntArray,
+    lin: LinBlocks,
+    empty_jaccard: float,
+) -> Features:
     if empty_jaccard not in (0.0, 1.0):
         raise ValueError(f"empty_jaccard is 0 or 1, got {empty_jaccard}")
-    columns = np.asarray(nodes, dtype=np.int32)
-    set_of, set_start, set_nodes = _pack_topic_sets(topic_sets, columns)
+    set_of, set_start, set_nodes = _pack_topic_sets(topic_sets, nodes)
     token_start, tokens, posting_start, postings = _pack_tokens(token_sets)
     arrays = JoinArrays(
         set_of=set_of,
         set_weight=np.bincount(set_of, minlength=len(set_start) - 1).astype(np.int64),
         set_start=set_start,
         set_nodes=set_nodes,
-        lin=np.ascontiguousarray(np.rint(lin * LIN_GRID) / LIN_GRID, dtype=np.float64),
+        lin=lin,
         token_start=token_start,
         tokens=tokens,
         posting_start=posting_start,
         postings=postings,
         empty_jaccard=float(empty_jaccard),
     )
-    return Features(problem_ids=ids, nodes=columns, arrays=arrays)
+    return Features(problem_ids=ids, nodes=nodes, arrays=arrays)
 
 
 def _offsets(lengths: Iterable[int]) -> NDArray[np.int64]:
@@ -216,15 +229,24 @@ def _pack_topic_sets(
 
 
 def _pack_tokens(
-    token_sets: Sequence[frozenset[str]],
+    token_sets: Iterable[frozenset[str]],
 ) -> tuple[NDArray[np.int64], IntArray, NDArray[np.int64], IntArray]:
     """Return the token lists of the problems and, for each token, the problems that have it."""
-    frequency = Counter(token for tokens in token_sets for token in tokens)
-    vocabulary = sorted(frequency, key=lambda token: (frequency[token], token))
-    number = {token: position for position, token in enumerate(vocabulary)}
-    rows = [sorted(number[token] for token in tokens) for tokens in token_sets]
-    token_start = _offsets(map(len, rows))
-    tokens = np.fromiter((token for row in rows for token in row), dtype=np.int32)
-    row_of_token = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(token_start))
-    postings = row_of_token[np.argsort(tokens, kind="stable")]
-    return token_start, tokens, _offsets(frequency[token] for token in vocabulary), postings
+    number: dict[str, int] = {}
+    flat = array("i")  # no string outlives its summary, or 3 million of them fill the memory
+    lengths = array("i")
+    for tokens in token_sets:
+        flat.extend([number.setdefault(token, len(number)) for token in tokens])
+        lengths.append(len(tokens))
+    seen = np.array(flat, dtype=np.int64)
+    frequency = np.bincount(seen, minlength=len(number)).tolist()
+    names = list(number)
+    order = sorted(range(len(names)), key=lambda token: (frequency[token], names[token]))
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    row = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+    ranked = rank[seen]
+    by_row = np.sort(row * max(len(names), 1) + ranked) % max(len(names), 1)
+    by_token = np.sort(ranked * max(len(lengths), 1) + row) % max(len(lengths), 1)
+    posting_start = _offsets(frequency[token] for token in order)
+    return _offsets(lengths), by_row.astype(np.int32), posting_start, by_token.astype(np.int32)

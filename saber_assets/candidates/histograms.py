@@ -13,59 +13,48 @@ from numba import njit
 from numpy.typing import NDArray
 
 from saber_assets.candidates.features import Features, FloatArray, IntArray
-from saber_assets.candidates.pairs import (
-    Blocked,
-    Progress,
-    RowArray,
-    available_cores,
-    blocked_pairs,
-    by_topic_set,
-    over_blocks,
-    similarity_rows,
-)
-from saber_assets.candidates.precision import Precision, bin_count, bin_edges, bin_row
+from saber_assets.candidates.near_pairs import NearBlock, NearPairs
+from saber_assets.candidates.overlap_join import jaccard_table
+from saber_assets.candidates.pairs import Progress, RowArray, available_cores, blocked_pairs
+from saber_assets.candidates.precision import Precision, bin_count, bin_edges, binned, cutoff
 from saber_assets.ontology.tables import DOMAINS
 
 Counts = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
-def _count_row(
-    set_of: IntArray,
-    set_weight: Counts,
-    topic_bins: IntArray,
-    summary_bins: IntArray,
-    counts: Counts,
-) -> None:
-    """Add one query row to the histograms (2, bins) of one domain; barred pairs have bin -1."""
-    for topic_set in range(topic_bins.shape[0]):
-        counts[0, topic_bins[topic_set]] += set_weight[topic_set]
-    for other in range(summary_bins.shape[0]):
-        if summary_bins[other] >= 0:
-            counts[1, summary_bins[other]] += 1
-        else:
-            counts[0, topic_bins[set_of[other]]] -= 1
-
-
 def _count_block(
-    features: Features,
-    blocked: Blocked,
-    rows: RowArray,
-    member: NDArray[np.bool_],
-    precision: Precision,
+    block: NearBlock,
+    topic_bins: IntArray,
+    weight: Counts,
+    barred: tuple[RowArray, IntArray],
+    set_of: IntArray,
+    class_of: IntArray,
+    bins_of: IntArray,
+    belongs: NDArray[np.bool_],
     counts: Counts,
 ) -> None:
     """Add the pairs of a block of query rows to the histograms (domains, 2, bins)."""
-    arrays = features.arrays
-    half = precision == "float16"
-    topic_bins = np.empty(len(arrays.set_weight), dtype=np.int32)
-    summary_bins = np.empty(len(features), dtype=np.int32)
-    for row, topic, summary, new_topics in similarity_rows(features, blocked, rows):
-        if new_topics:
-            bin_row(topic, half, topic_bins)
-        bin_row(summary, half, summary_bins)
-        for domain in np.flatnonzero(member[row]):
-            _count_row(arrays.set_of, arrays.set_weight, topic_bins, summary_bins, counts[domain])
+    marked = np.full(weight.shape[0], -1, dtype=np.int64)
+    for query in range(block.rows.shape[0]):
+        row, which = block.rows[query], block.which[query]
+        first, last = block.start[which], block.start[which + 1]
+        for position in range(first, last):
+            marked[block.sets[position]] = position
+        for domain in range(belongs.shape[1]):
+            if not belongs[row, domain]:
+                continue
+            for position in range(first, last):
+                counts[domain, 0, topic_bins[position]] += weight[block.sets[position]]
+            for place in range(barred[0][row], barred[0][row + 1]):
+                position = marked[set_of[barred[1][place]]]
+                if first <= position < last:
+                    counts[domain, 0, topic_bins[position]] -= 1
+            for other in range(block.overlaps.shape[1]):
+                for shared in range(block.overlaps.shape[2]):
+                    if block.overlaps[query, other, shared] > 0:
+                        summary_bin = bins_of[class_of[row], other, shared]
+                        counts[domain, 1, summary_bin] += block.overlaps[query, other, shared]
 
 
 @dataclass(frozen=True)
@@ -76,11 +65,14 @@ class SimilarityHistograms:
         domains: names of the first axis.
         counts: (domains, 2, bins); topic similarity first, summary similarity second.
         precision: what the bins are, see `precision.py`.
+        topic_floor: first bin from which topic similarities are told apart; the pairs below are
+            counted, all of them, in bin 0.
     """
 
     domains: tuple[str, ...]
     counts: Counts
     precision: Precision
+    topic_floor: int = 0
 
     def quantile_bins(self, domain: int, quantiles: Sequence[float]) -> IntArray:
         """Return the bins of upper quantiles of both similarities.
@@ -93,7 +85,7 @@ class SimilarityHistograms:
             quantiles: in (0, 1].
 
         Returns:
-            (2, len(quantiles)) bins.
+            (2, len(quantiles)) bins; 0 for a topic quantile below `topic_floor`.
         """
         found = np.empty((2, len(quantiles)), dtype=np.int32)
         for signal in range(2):
@@ -172,6 +164,7 @@ def similarity_histograms(
     *,
     precision: Precision = "float64",
     self_pairs: bool = True,
+    topic_floor: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SimilarityHistograms:
@@ -182,6 +175,8 @@ def similarity_histograms(
         domains: the domains of each problem; a problem of several counts in each of them.
         precision: float16 values as bins, or steps of 2^-18.
         self_pairs: the pairs of a problem with itself count, as in the published code.
+        topic_floor: bin from which on topic similarities are told apart. The lower it is, the
+            more pairs are looked at; summary similarities are all counted at no such cost.
         workers: threads; None for all cores that this process may use.
         progress: called with the number of finished rows; rows without a domain are skipped.
 
@@ -193,21 +188,41 @@ def similarity_histograms(
     if len(domains) != len(features):
         raise ValueError(f"{len(domains)} lists of domains for {len(features)} problems")
     member = domain_members(domains)
-    blocked = blocked_pairs(features, self_pairs=self_pairs)
+    arrays, names = features.arrays, len(DOMAINS)
+    pairs = NearPairs.build(
+        features,
+        blocked_pairs(features, self_pairs=self_pairs),
+        cutoff(float(bin_edges(precision)[topic_floor]), precision),
+        0.0,
+    )
+    table = jaccard_table(pairs.summaries.sizes, arrays.empty_jaccard)
+    bins_of = binned(table, precision)
     threads = workers or available_cores()
     idle: SimpleQueue[Counts] = SimpleQueue()
-    parts = [
-        np.zeros((len(DOMAINS), 2, bin_count(precision)), dtype=np.int64) for _ in range(threads)
-    ]
+    parts = [np.zeros((names, 2, bin_count(precision)), dtype=np.int64) for _ in range(threads)]
     for part in parts:
         idle.put(part)
 
-    def kernel(rows: RowArray) -> None:
+    def kernel(block: NearBlock) -> None:
         counts = idle.get()
-        _count_block(features, blocked, rows, member, precision, counts)
+        _count_block(
+            block,
+            binned(block.similarities, precision),
+            arrays.set_weight,
+            (pairs.blocked.start, pairs.blocked.rows),
+            arrays.set_of,
+            pairs.summaries.class_of,
+            bins_of,
+            member,
+            counts,
+        )
         idle.put(counts)
 
-    rows = by_topic_set(features, np.flatnonzero(member.any(axis=1)))
-    for _ in over_blocks(rows, kernel, workers=threads, progress=progress):
+    rows = np.flatnonzero(member.any(axis=1))
+    for _ in pairs.over(
+        rows, kernel, near=False, overlaps=True, workers=threads, progress=progress
+    ):
         pass
-    return SimilarityHistograms(DOMAINS, np.sum(parts, axis=0), precision)
+    counts = np.sum(parts, axis=0)
+    counts[:, 0, 0] += counts[:, 1].sum(axis=1) - counts[:, 0].sum(axis=1)
+    return SimilarityHistograms(DOMAINS, counts, precision, topic_floor)

@@ -1,9 +1,10 @@
-"""The pass over all pairs: blocks of query rows, each against the whole corpus, on threads.
+"""What every pass over pairs needs: barred pairs, blocks of query rows on threads, dense rows.
 
-`similarity_rows` computes both similarities of one query row after the other into the same two
-buffers; the caller keeps what it needs of each row: a histogram, a count, a sample. No more than
-one row of similarities exists per thread. Blocks are handed out in a fixed order and hold no
-state, and all sums over blocks are integers, so the number of threads cannot change a result.
+`similarity_rows` computes both similarities of one query row after the other with the whole
+corpus into the same two buffers: for the sampling, which has few queries. Passes over all queries
+touch only the pairs above a floor, see `near_pairs.py`. Blocks are handed out in a fixed order
+and hold no state, and all sums over blocks are integers, so the number of threads cannot change a
+result.
 
 The compiled functions of this stage call none of another module: numba's cache watches only the
 file of the function itself, and would go on using an outdated copy of what it calls elsewhere.
@@ -43,13 +44,11 @@ class SimilarityRow(NamedTuple):
         row: the query row.
         topic: (s,) topic similarity with each distinct topic set, see `JoinArrays.set_of`.
         summary: (n,) summary similarity with each problem; -1 for a barred pair.
-        new_topics: `topic` differs from that of the row before.
     """
 
     row: int
     topic: FloatArray
     summary: FloatArray
-    new_topics: bool
 
 
 def similarity_rows(
@@ -66,7 +65,7 @@ def similarity_rows(
         The rows in their order.
     """
     arrays = features.arrays
-    nodes = arrays.lin.shape[0]
+    nodes = arrays.lin.row.shape[0]
     table, best, top = np.empty((nodes, LANES)), np.empty(nodes), np.empty(LANES)
     shared = np.empty(len(features), dtype=np.int32)
     topic, summary = np.empty(len(arrays.set_weight)), np.empty(len(features))
@@ -77,7 +76,7 @@ def similarity_rows(
             topic_row(arrays, topic_set, table, best, top, topic)
         jaccard_row(arrays, row, shared, summary)
         summary[blocked.rows[blocked.start[row] : blocked.start[row + 1]]] = -1.0
-        yield SimilarityRow(row, topic, summary, topic_set != previous)
+        yield SimilarityRow(row, topic, summary)
         previous = topic_set
 
 

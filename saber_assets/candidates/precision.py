@@ -96,3 +96,11 @@ def bin_row(similarities: FloatArray, half: bool, out: IntArray) -> None:
             raw = bits[position]
             kept = (raw + 0x1FFFFFFFFFF + ((raw >> 42) & 1)) >> 42
             out[position] = kept - (1008 << 10)
+
+
+def binned(similarities: FloatArray, precision: Precision) -> IntArray:
+    """Return the bin of each similarity, in an array of the same shape."""
+    check_precision(precision)
+    out = np.empty(similarities.size, dtype=np.int32)
+    bin_row(np.ascontiguousarray(similarities).ravel(), precision == "float16", out)
+    return out.reshape(similarities.shape)

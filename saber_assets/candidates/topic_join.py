@@ -1,6 +1,6 @@
 """Topic similarity of one problem with all others: best-match average over the Lin table.
 
-Lin values lie on a grid of 2^-40 (`features.LIN_GRID`), on which float64 sums are exact: the
+Lin values lie on a grid of 2^-40 (`lin_blocks.LIN_GRID`), on which float64 sums are exact: the
 order of summation cannot change a similarity, BMA(x, y) equals BMA(y, x) to the bit, and the
 one rounding is that of the final division. Against the unrounded definition a similarity moves
 by at most 4.6e-13. Comparisons with a threshold use the value on the grid.
@@ -13,19 +13,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 from saber_assets.candidates.features import Features, FloatArray, IntArray, JoinArrays
+from saber_assets.candidates.lin_blocks import LinBlocks
 
 LANES = 8
 """Topics of the query that one sweep over the corpus handles: one cache line of float64."""
 
 
 @njit(nogil=True, cache=True)
-def _gather(lin: FloatArray, topics: IntArray, table: FloatArray, best: FloatArray) -> None:
+def _gather(lin: LinBlocks, topics: IntArray, table: FloatArray, best: FloatArray) -> None:
     """Write Lin of every node with each of at most `LANES` topics, and raise `best` to it."""
     table[:] = 0.0
     for lane in range(topics.shape[0]):
-        values = lin[topics[lane]]
-        for node in range(values.shape[0]):
-            value = values[node]
+        topic = topics[lane]
+        for node in range(lin.first[topic], lin.last[topic]):
+            value = lin.values[lin.row[topic] + node]
             table[node, lane] = value
             best[node] = value if value > best[node] else best[node]
 
@@ -86,8 +87,8 @@ def topic_row(
 
 @njit(nogil=True, cache=True)
 def _topic_rows(arrays: JoinArrays, rows: NDArray[np.int64], out: FloatArray) -> None:
-    table = np.empty((arrays.lin.shape[0], LANES))
-    best = np.empty(arrays.lin.shape[0])
+    table = np.empty((arrays.lin.row.shape[0], LANES))
+    best = np.empty(arrays.lin.row.shape[0])
     top = np.empty(LANES)
     by_set = np.empty(arrays.set_weight.shape[0])
     for position in range(rows.shape[0]):
