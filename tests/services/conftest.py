@@ -102,8 +102,7 @@ def answer(body: dict) -> tuple[str, str]:
     if "scores" in properties:
         names = offered(text)
         scores = {
-            name: 1.0 if place == 1 + number[0] % 2 else 0.1
-            for place, name in enumerate(names)
+            name: 1.0 if place == 1 + number[0] % 2 else 0.1 for place, name in enumerate(names)
         }
         return "topic_scores", json.dumps({"scores": scores})
     if "coreIdea" in properties:
