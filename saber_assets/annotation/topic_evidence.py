@@ -200,9 +200,10 @@ class TopicLexicon:
 def _closure(number: int, parents: Sequence[set[int]]) -> dict[int, int]:
     distance = {number: 0}
     level = {number}
+    steps = 0
     while level:
-        level = {parent for topic in level for parent in parents[topic]} - distance.keys()
-        steps = max(distance.values()) + 1
+        level = {up for topic in level for up in parents[topic] if up not in distance}
+        steps += 1
         distance.update(dict.fromkeys(level, steps))
     return dict(sorted(distance.items()))
 

@@ -113,8 +113,12 @@ def check_name(name: str) -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an exception's type and message on one line, cut to `REASON_LENGTH` characters."""
-    message = " ".join(str(error).split())
+    """Return an exception's type and message on one line, cut to `REASON_LENGTH` characters.
+
+    Characters that steer a terminal are dropped: a reason is printed as well as stored.
+    """
+    shown = (sign if sign.isprintable() else " " for sign in str(error))
+    message = " ".join("".join(shown).split())
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 

@@ -36,6 +36,7 @@ RULES = {
     "bool_": "true or false",
     "string_": "a text",
     "path_": "a path",
+    "too_short": "a list of at least {min_length}",
     "tuple_": 'a list, such as ["a", "b"]',
     "dict_": "a table, such as {{a = 1}}",
     "greater_than_equal": "at least {ge}",
@@ -130,14 +131,14 @@ class Tournament(Section):
 class Ratings(Section):
     """The Bradley-Terry fit."""
 
-    penalty: float = Field(gt=0)
+    penalty: float = Field(gt=0, allow_inf_nan=False)
     position_term: bool
 
 
 class Retrieval(Section):
     """Which retrievers of the registry are on the board."""
 
-    retrievers: tuple[str, ...]
+    retrievers: tuple[str, ...] = Field(min_length=1)
 
 
 class Evaluation(Section):
@@ -145,7 +146,7 @@ class Evaluation(Section):
 
     gain: Literal["exp2", "linear"]
     cutoff: int = Field(ge=1)
-    resamples: int = Field(ge=1)
+    resamples: int = Field(ge=1, le=1_000_000)
     seed: int = Field(ge=0, lt=2**63)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def command(workdir: Path, port: int) -> None:
             "move the folder to another path",
         )
     variables = prepare_environment(settings.workdir)
+    # a script's `saber ui &` inherits an ignored SIGINT, with which Dagster stops its services
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     click.echo(f"http://{LOOPBACK}:{port}", err=True)
     os.execve(  # noqa: S606 - no shell, our own interpreter
         sys.executable,

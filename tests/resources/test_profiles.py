@@ -14,6 +14,9 @@ from saber_resources.profiles import load_profile, profile_names
         ("corpus", "dedup_seed", 2**32),
         ("tournament", "seed", 2**63),
         ("selection", "seed", -1),
+        ("ratings", "penalty", float("inf")),
+        ("retrieval", "retrievers", []),
+        ("evaluation", "resamples", 10**11),
     ],
 )
 def test_a_value_that_no_stage_takes_is_refused_with_its_key(section, key, value):

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from saber_assets.retrieval.bm25 import Bm25
+from saber_assets.retrieval.own import reason_of
 from saber_assets.retrieval.registry import BUILTIN
 from saber_assets.retrieval.sanity import RandomRetriever, RatingsRetriever
 from saber_assets.retrieval.scoring import score_pools
@@ -141,6 +142,11 @@ def test_long_messages_are_cut():
     _, failures = run(Answers(fail))
     assert len(failures["reason"][0]) < 400
     assert "RuntimeError: a b a b" in failures["reason"][0]
+
+
+def test_messages_can_not_steer_a_terminal():
+    reason = reason_of(ValueError("a\x1b[31mb\x1b]0;title\x07c\r\nd\u202ee ü"))
+    assert reason == "ValueError: a [31mb ]0;title c d e ü"
 
 
 def test_interrupts_pass():
