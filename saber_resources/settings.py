@@ -113,8 +113,7 @@ def load_settings(workdir: Path) -> Settings:
     """Return the settings of a workdir; one without a saber.toml has the profile `sample`."""
     root = _root(workdir)
     path = root / SETTINGS_FILE
-    values = read_toml(path) if path.is_file() else {"profile": "sample"}
-    return Settings(Workdir(root), _profile(values, root))
+    return Settings(Workdir(root), _profile(_present(path), root))
 
 
 def save_settings(workdir: Path, profile: str | None, overrides: Mapping[str, Any]) -> Settings:
@@ -150,9 +149,25 @@ def _laid_over(
     path: Path, profile: str | None, overrides: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a saber.toml says now, and what it says with a profile and overrides."""
-    present = read_toml(path) if path.is_file() else {"profile": "sample"}
+    present = _present(path)
     chosen = {} if profile is None else {"profile": profile}
     return present, merge(merge(present, chosen), overrides)
+
+
+def _present(path: Path) -> dict[str, Any]:
+    """Return what a saber.toml says; a new workdir has the profile `sample`.
+
+    Raises:
+        SetupError: when the file is lost: another profile would replace the tables in silence.
+    """
+    if path.is_file():
+        return read_toml(path)
+    if any(Workdir(path.parent).tables.glob("*.parquet")):
+        raise SetupError(
+            f"{path.parent} holds tables, but its {SETTINGS_FILE} is gone",
+            "put it back (`profile = ...` and what was set), or build in another workdir",
+        )
+    return {"profile": "sample"}
 
 
 @contextmanager

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import dagster as dg
+import polars as pl
 from dagster import AssetKey
 
 from saber_assets.evaluation.assets import PARTITIONS_KEY
-from saber_assets.materialize import VALUES_KEY
+from saber_assets.materialize import VALUES_KEY, content_hash
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.tables import RETRIEVER_SCORES
@@ -19,6 +21,7 @@ from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, table_path
 from saber_services.retries import read_retries, retry_reason
 
+CLOCK_SLACK_SECONDS = 2.0
 CODE_TAG = "dagster/code_version"
 DATA_TAG = "dagster/data_version"
 INPUT_TAG = "dagster/input_data_version/"
@@ -144,6 +147,8 @@ def _state(
     if not is_table_file(file):
         reason = "its file is damaged" if file.exists() else "its file is gone"
         return replace(state, status="missing", reasons=(reason,))
+    if _changed_outside(file, state):
+        return replace(state, status="stale", reasons=("its file was changed after it was made",))
     reasons = [
         *_code_reasons(node, event),
         *_input_reasons(node, partition, tags, found, sources),
@@ -152,6 +157,21 @@ def _state(
     if partition is not None and _text(event, VERSION_KEY) != entries[partition].version:
         reasons.append(f"retriever '{partition}' changed")
     return replace(state, status="stale" if reasons else "fresh", reasons=tuple(reasons))
+
+
+def _changed_outside(file: Path, state: AssetState) -> bool:
+    """Tell whether a file holds other rows than were recorded.
+
+    Only a file that is younger than its record is read: one that somebody else wrote, a copy, or
+    what a killed build had written but not yet recorded.
+    """
+    if state.made_at is None or file.stat().st_mtime <= state.made_at + CLOCK_SLACK_SECONDS:
+        return False
+    try:
+        frame = pl.read_parquet(file, hive_partitioning=False, glob=False)
+    except (OSError, pl.exceptions.PolarsError):
+        return True
+    return content_hash(frame) != state.data_version
 
 
 def _latest(

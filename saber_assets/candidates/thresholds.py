@@ -242,7 +242,8 @@ def _too_small(
     return InputError(
         f"the corpus is too small for K = {k} and {min_queries} queries a domain: "
         + "; ".join(faults),
-        "add problems, or set a smaller thresholds.k (K) or thresholds.min_queries",
+        "add problems, or set a smaller thresholds.k (K) or thresholds.min_queries, as the "
+        "profile `small` does",
     )
 
 

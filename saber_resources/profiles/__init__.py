@@ -131,7 +131,7 @@ class Tournament(Section):
 class Ratings(Section):
     """The Bradley-Terry fit."""
 
-    penalty: float = Field(gt=0, allow_inf_nan=False)
+    penalty: float = Field(ge=1e-6, le=1e6)
     position_term: bool
 
 

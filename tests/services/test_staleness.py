@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 
+import polars as pl
 import pytest
 
 from saber_assets.annotators import verdict_maker
@@ -12,6 +15,7 @@ from saber_assets.definitions import build_definitions
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
 from saber_assets.retrieval.own_list import add_own
+from saber_resources.errors import SetupError
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.shipped import shipped
 from saber_resources.warehouse import read_table
@@ -213,3 +217,24 @@ def test_changed_values_are_named_by_their_place():
     before = {"tournament": {"rounds": 20, "seed": 1}, "prompts": {"summary": "a"}}
     now = {"tournament": {"rounds": 5, "seed": 1}, "prompts": {"summary": "b"}}
     assert changed_values(before, now) == ["prompt 'summary' changed", "tournament.rounds: 20 -> 5"]
+
+
+def test_a_table_that_somebody_changed_is_made_again(workdir):
+    settings = load_settings(workdir)
+    file = settings.workdir.tables / "relevance_ratings.parquet"
+    before = pl.read_parquet(file)
+    os.utime(file, (time.time() + 60, time.time() + 60))
+    assert not not_fresh(settings), "a copy with the same rows is as good"
+    before.with_columns(rating=pl.lit(2.5)).write_parquet(file)
+    os.utime(file, (time.time() + 60, time.time() + 60))
+    assert directly_changed(settings) == {"relevance_ratings"}
+    assert "relevance_ratings" in build(settings).made
+    assert pl.read_parquet(file).equals(before)
+
+
+def test_a_lost_settings_file_never_makes_another_benchmark(workdir):
+    (workdir / "saber.toml").unlink()
+    with pytest.raises(SetupError, match=r"holds tables, but its saber\.toml is gone"):
+        save_settings(workdir, None, {})
+    with pytest.raises(SetupError, match="is gone"):
+        load_settings(workdir)
