@@ -13,7 +13,7 @@ run-local: $(VENV)/.local  ## a real, very small language model over a handful o
 	$(BIN)/saber try-local
 
 test: $(VENV)/.dev  ## set up and run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-models: $(VENV)/.models  ## the tests that need torch and packaged weights
 	$(BIN)/python -m pytest -m models
