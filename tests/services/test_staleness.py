@@ -12,6 +12,7 @@ import pytest
 
 from saber_assets.annotators import verdict_maker
 from saber_assets.definitions import build_definitions
+from saber_assets.judges import judge_values
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
 from saber_assets.retrieval.own_list import add_own
@@ -186,8 +187,9 @@ def test_verdicts_of_the_heuristic_end_with_the_ontology_it_read(workdir, tmp_pa
     settings = load_settings(workdir)
     tree = read_table(settings.workdir.tables, "ontology_tree")
     changed = unfold(read_ontology(other))
-    assert verdict_maker(settings, "lexical", tree) != verdict_maker(settings, "lexical", changed)
-    assert verdict_maker(settings, "llm", tree) == verdict_maker(settings, "llm", changed)
+    who = judge_values(settings)
+    assert verdict_maker(who, "lexical", tree) != verdict_maker(who, "lexical", changed)
+    assert verdict_maker(who, "llm", tree) == verdict_maker(who, "llm", changed)
 
 
 def test_a_second_build_does_nothing(workdir):
