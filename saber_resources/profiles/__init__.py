@@ -110,6 +110,14 @@ class Thresholds(Section):
     """Similarity of two summaries without tokens: 0, or 1 as in the released code."""
 
 
+class Candidates(Section):
+    """Where the passes over all pairs run; no table depends on these values."""
+
+    runner: Literal["threads", "processes", "ray"]
+    blocks: int | None = Field(default=None, ge=1)
+    """Into how many blocks of query rows a pass is split; None: one for each 20,000 rows."""
+
+
 class Selection(Section):
     """Which problems become queries."""
 
@@ -221,6 +229,7 @@ class Profile(Section):
     annotation: Annotation
     judging: Judging
     thresholds: Thresholds
+    candidates: Candidates
     selection: Selection
     tournament: Tournament
     ratings: Ratings
