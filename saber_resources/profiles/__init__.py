@@ -221,6 +221,12 @@ class Workers(Section):
     """How often one that died is started again."""
 
 
+class Dagster(Section):
+    """Runs that Dagster starts, not `saber build`; no table depends on these values."""
+
+    executor: Literal["in_process", "multiprocess", "ray"]
+
+
 class Profile(Section):
     """Every value that the pipeline uses."""
 
@@ -238,6 +244,7 @@ class Profile(Section):
     checks: Checks
     llm: Llm
     workers: Workers
+    dagster: Dagster
 
 
 def profile_names() -> list[str]:
