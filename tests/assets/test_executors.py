@@ -109,9 +109,11 @@ def test_without_dagster_ray_it_is_told_how_to_get_it(built):
 @pytest.mark.ray
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("dagster_ray") is None, reason="needs the extra `ray`")
-def test_ray(built, tmp_path):
+def test_ray(built, tmp_path, monkeypatch):
     import ray
 
+    # jobs of a cluster call `dagster`, and find it where the cluster was started
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     root = tmp_path / "work"
     shutil.copytree(built, root)
     with socket.socket() as free:
