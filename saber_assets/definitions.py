@@ -13,6 +13,7 @@ from saber_assets.corpus import assets as corpus
 from saber_assets.corpus import checks as corpus_checks
 from saber_assets.evaluation import assets as evaluation
 from saber_assets.evaluation import checks as evaluation_checks
+from saber_assets.executors import executor_of
 from saber_assets.ontology import assets as ontology
 from saber_assets.ontology import checks as ontology_checks
 from saber_assets.retrieval import assets as retrieval
@@ -41,8 +42,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         assets=[*source_specs(), *(made for stage in ASSETS for made in stage.assets(settings))],
         asset_checks=[check for stage in CHECKS for check in stage.checks(settings)],
         resources={"tables": ParquetTables(base_dir=str(settings.workdir.tables))},
-        # a process a step takes seconds to start, and most steps are checks of milliseconds
-        executor=dg.in_process_executor,
+        executor=executor_of(settings),
         sensors=[source_sensor(settings), retriever_sensor(settings)],
     )
 

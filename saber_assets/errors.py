@@ -15,3 +15,7 @@ class InputError(ValueError):
         self.what = what
         self.mend = mend
         super().__init__(f"{what}: {mend}")
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
+        """Let a worker process hand it over whole."""
+        return type(self), (self.what, self.mend)

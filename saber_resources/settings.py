@@ -81,6 +81,11 @@ class Workdir:
         return self.root / "retry.json"
 
     @property
+    def blocks(self) -> Path:
+        """Finished blocks of passes that are under way, or were when a build was killed."""
+        return self.root / "blocks"
+
+    @property
     def judgments(self) -> Path:
         """The journal of pairwise verdicts."""
         return self.root / "judgments.journal"

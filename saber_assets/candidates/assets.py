@@ -21,6 +21,7 @@ from saber_assets.candidates.thresholds import ThresholdSearch, search_threshold
 from saber_assets.errors import InputError
 from saber_assets.materialize import declare, hand_over
 from saber_assets.plots import bars, histogram, lines, shown, weighted_histogram
+from saber_resources.blocks import block_files
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
 
@@ -76,13 +77,17 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     ) -> Iterator[dg.Output[pl.DataFrame]]:
         problems = annotated(topic_sets, solution_summaries)
         features = features_of(problems, ontology_tree, settings)
-        with progress("searching thresholds", 3 * problems.height) as advance:
+        with (
+            progress("searching thresholds", 3 * problems.height) as advance,
+            block_files(settings, RELEVANCE_THRESHOLDS.name) as runner,
+        ):
             found = search_thresholds(
                 features,
                 problems["domains"].to_list(),
                 k=thresholds.k,
                 min_queries=thresholds.min_queries,
                 precision=thresholds.precision,
+                runner=runner,
                 progress=advance,
             )
         yield from hand_over(
@@ -110,11 +115,15 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         problems = annotated(topic_sets, solution_summaries)
         features = features_of(problems, ontology_tree, settings)
         domains = problems["domains"].to_list()
-        with progress("counting candidates", problems.height) as advance:
+        with (
+            progress("counting candidates", problems.height) as advance,
+            block_files(settings, BENCHMARK_QUERIES.name) as runner,
+        ):
             counts = count_categories(
                 features,
                 *final_taus(relevance_thresholds),
                 precision=thresholds.precision,
+                runner=runner,
                 progress=advance,
             )
         eligible = eligible_queries(features, domains, counts, thresholds.k)
@@ -145,7 +154,10 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     ) -> Iterator[dg.Output[pl.DataFrame]]:
         problems = annotated(topic_sets, solution_summaries)
         features = features_of(problems, ontology_tree, settings)
-        with progress("sampling pools", benchmark_queries.height) as advance:
+        with (
+            progress("sampling pools", benchmark_queries.height) as advance,
+            block_files(settings, CANDIDATE_POOLS.name) as runner,
+        ):
             pools = sample_pools(
                 features,
                 benchmark_queries["query_id"].to_list(),
@@ -153,6 +165,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 final_taus(relevance_thresholds),
                 selection.seed,
                 precision=thresholds.precision,
+                runner=runner,
                 progress=advance,
             )
         yield from hand_over(

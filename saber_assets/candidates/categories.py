@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
+from saber_assets.candidates.blocks import BlockRunner, Kernel, run_pass
 from saber_assets.candidates.features import Features, IntArray
 from saber_assets.candidates.near_pairs import NearBlock, NearPairs
 from saber_assets.candidates.overlap_index import OverlapIndex
 from saber_assets.candidates.overlap_join import jaccard_table
-from saber_assets.candidates.pairs import Progress, RowArray, blocked_pairs
+from saber_assets.candidates.pairs import Blocked, Progress, RowArray, blocked_pairs
 from saber_assets.candidates.precision import Precision, bin_count, bin_edges, binned, cutoff
+from saber_assets.candidates.tables import CATEGORIES
 
 MOST_LEVELS = 255
+CATEGORY_COLUMNS = list(CATEGORIES)
 
 
 @njit(nogil=True, cache=True)
@@ -46,6 +52,50 @@ def _count_block(
         counts[query, 2] = both
 
 
+@dataclass(frozen=True)
+class CountPass:
+    """Counts the candidates of query rows in each category.
+
+    Attributes:
+        features: the packed corpus.
+        blocked: pairs that are never candidates of each other.
+        cut_topic: topic similarity to reach.
+        cut_summary: summary similarity to reach.
+    """
+
+    VERSION: ClassVar[int] = 1
+    features: Features
+    blocked: Blocked
+    cut_topic: float
+    cut_summary: float
+
+    def prepare(self, threads: int) -> Kernel:
+        """Return a kernel that makes row and the three counts."""
+        pairs = NearPairs.build(self.features, self.blocked, self.cut_topic, self.cut_summary)
+        members = (pairs.member_start, pairs.members)
+        barred = (self.blocked.start, self.blocked.rows)
+
+        def kernel(block: NearBlock) -> NDArray[np.int64]:
+            found = np.empty((len(block.rows), 3), dtype=np.int64)
+            _count_block(block, members, barred, self.features.arrays.set_of, found)
+            found[:, 0] -= found[:, 2]
+            for query, near in enumerate(block.near):
+                found[query, 1] = np.bitwise_count(near).sum(dtype=np.int64) - found[query, 2]
+            return found
+
+        def count(rows: RowArray, progress: Progress | None) -> pl.DataFrame:
+            order, counts = [np.empty(0, dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
+            for done, found in pairs.over(
+                rows, kernel, near=True, overlaps=False, workers=threads, progress=progress
+            ):
+                order.append(done)
+                counts.append(found)
+            columns = dict(zip(CATEGORY_COLUMNS, np.concatenate(counts).T, strict=True))
+            return pl.DataFrame({"row": np.concatenate(order), **columns})
+
+        return count
+
+
 def count_categories(
     features: Features,
     tau_topic: float,
@@ -54,6 +104,7 @@ def count_categories(
     precision: Precision = "float64",
     excluded: Iterable[tuple[str, str]] = (),
     workers: int | None = None,
+    runner: BlockRunner | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int64]:
     """Count the candidates of every problem in each category.
@@ -65,6 +116,7 @@ def count_categories(
         precision: compare in float64, or round similarities and thresholds to float16 first.
         excluded: pairs of problem ids that are never candidates of each other.
         workers: threads; None for all cores that this process may use.
+        runner: makes the pass in blocks, on workers of its own.
         progress: called with the number of finished rows.
 
     Returns:
@@ -72,25 +124,12 @@ def count_categories(
 
     Source: SPEC section 2, "Thresholds" and "Selection".
     """
-    cut_topic, cut_summary = cutoff(tau_topic, precision), cutoff(tau_summary, precision)
-    pairs = NearPairs.build(features, blocked_pairs(features, excluded), cut_topic, cut_summary)
-
-    def kernel(block: NearBlock) -> NDArray[np.int64]:
-        found = np.empty((len(block.rows), 3), dtype=np.int64)
-        members = (pairs.member_start, pairs.members)
-        barred = (pairs.blocked.start, pairs.blocked.rows)
-        _count_block(block, members, barred, features.arrays.set_of, found)
-        found[:, 0] -= found[:, 2]
-        for query, near in enumerate(block.near):
-            found[query, 1] = np.bitwise_count(near).sum(dtype=np.int64) - found[query, 2]
-        return found
-
+    cuts = cutoff(tau_topic, precision), cutoff(tau_summary, precision)
+    work = CountPass(features, blocked_pairs(features, excluded), *cuts)
     total = np.zeros((len(features), 3), dtype=np.int64)
     rows = np.arange(len(features))
-    for members, found in pairs.over(
-        rows, kernel, near=True, overlaps=False, workers=workers, progress=progress
-    ):
-        total[members] = found
+    for part in run_pass(work, rows, runner, workers=workers, progress=progress):
+        total[part["row"].to_numpy()] = part.select(CATEGORY_COLUMNS).to_numpy()
     return total
 
 
@@ -186,6 +225,83 @@ def _capacity_block(
             _smallest(near, out[query, domain])
 
 
+@dataclass(frozen=True)
+class CapacityPass:
+    """Finds the largest K that query rows could serve at each of many threshold pairs.
+
+    Attributes:
+        features: the packed corpus of n problems.
+        blocked: pairs that are never candidates of each other.
+        member: (n, domains) which problem belongs to which domain.
+        threshold_bins: (domains, 2, steps), see `domain_capacities`.
+        precision: what the bins are.
+    """
+
+    VERSION: ClassVar[int] = 1
+    features: Features
+    blocked: Blocked
+    member: NDArray[np.bool_]
+    threshold_bins: IntArray
+    precision: Precision
+
+    def prepare(self, threads: int) -> Kernel:
+        """Return a kernel that makes row, domain and an array of capacities by step."""
+        edges = bin_edges(self.precision)
+        floors = [
+            cutoff(float(edges[self.threshold_bins[:, signal].min()]), self.precision)
+            for signal in range(2)
+        ]
+        pairs = NearPairs.build(self.features, self.blocked, *floors)
+        table = jaccard_table(pairs.summaries.sizes, self.features.arrays.empty_jaccard)
+        bins_of = binned(table, self.precision)
+        levels = _levels(self.threshold_bins, self.precision)
+        domains, _, steps = self.threshold_bins.shape
+
+        def kernel(block: NearBlock) -> IntArray:
+            capacity = np.zeros((len(block.rows), domains, steps), dtype=np.int32)
+            _capacity_block(
+                block,
+                binned(block.similarities, self.precision),
+                (pairs.member_start, pairs.members),
+                (self.blocked.start, self.blocked.rows),
+                self.features.arrays.set_of,
+                pairs.summaries,
+                bins_of,
+                self.member,
+                levels,
+                capacity,
+            )
+            return capacity
+
+        def serve(rows: RowArray, progress: Progress | None) -> pl.DataFrame:
+            schema: dict[str, pl.DataType | type[pl.DataType]] = {
+                "row": pl.Int64,
+                "domain": pl.Int64,
+                "capacity": pl.Array(pl.Int32, steps),
+            }
+            parts = [pl.DataFrame(schema=schema)]
+            for done, found in pairs.over(
+                rows, kernel, near=True, overlaps=True, workers=threads, progress=progress
+            ):
+                query, domain = np.nonzero(self.member[done])
+                columns = {"row": done[query], "domain": domain, "capacity": found[query, domain]}
+                parts.append(pl.DataFrame(columns, schema=schema))
+            return pl.concat(parts)
+
+        return serve
+
+
+def _levels(threshold_bins: IntArray, precision: Precision) -> NDArray[np.uint8]:
+    """Return for each bin how many thresholds it reaches: (domains, 2, bins)."""
+    every_bin = np.arange(bin_count(precision))
+    levels = np.empty((*threshold_bins.shape[:2], every_bin.size), dtype=np.uint8)
+    for domain, signal in np.ndindex(*threshold_bins.shape[:2]):
+        levels[domain, signal] = np.searchsorted(
+            threshold_bins[domain, signal], every_bin, side="right"
+        )
+    return levels
+
+
 def domain_capacities(
     features: Features,
     member: NDArray[np.bool_],
@@ -194,6 +310,7 @@ def domain_capacities(
     precision: Precision,
     excluded: Iterable[tuple[str, str]] = (),
     workers: int | None = None,
+    runner: BlockRunner | None = None,
     progress: Progress | None = None,
 ) -> list[IntArray]:
     """Return, for many threshold pairs at once, the largest K that each query could serve.
@@ -206,6 +323,7 @@ def domain_capacities(
         precision: what the bins are.
         excluded: pairs of problem ids that are never candidates of each other.
         workers: threads; None for all cores that this process may use.
+        runner: makes the pass in blocks, on workers of its own.
         progress: called with the number of finished rows; rows without a domain are skipped.
 
     Returns:
@@ -218,44 +336,9 @@ def domain_capacities(
     domains, _, steps = threshold_bins.shape
     if steps > MOST_LEVELS:
         raise ValueError(f"at most {MOST_LEVELS} threshold pairs at once, got {steps}")
-    every_bin = np.arange(bin_count(precision))
-    levels = np.empty((domains, 2, every_bin.size), dtype=np.uint8)
-    for domain in range(domains):
-        for signal in range(2):
-            levels[domain, signal] = np.searchsorted(
-                threshold_bins[domain, signal], every_bin, side="right"
-            )
-    floors = [
-        cutoff(float(bin_edges(precision)[threshold_bins[:, signal].min()]), precision)
-        for signal in range(2)
-    ]
-    pairs = NearPairs.build(features, blocked_pairs(features, excluded), *floors)
-    set_of, summaries = features.arrays.set_of, pairs.summaries
-    table = jaccard_table(summaries.sizes, features.arrays.empty_jaccard)
-    bins_of = binned(table, precision)
-
-    def kernel(block: NearBlock) -> IntArray:
-        capacity = np.zeros((len(block.rows), domains, steps), dtype=np.int32)
-        _capacity_block(
-            block,
-            binned(block.similarities, precision),
-            (pairs.member_start, pairs.members),
-            (pairs.blocked.start, pairs.blocked.rows),
-            set_of,
-            summaries,
-            bins_of,
-            member,
-            levels,
-            capacity,
-        )
-        return capacity
-
-    parts: list[list[IntArray]] = [[] for _ in range(domains)]
+    blocked = blocked_pairs(features, excluded)
+    work = CapacityPass(features, blocked, member, threshold_bins, precision)
     rows = np.flatnonzero(member.any(axis=1))
-    for members, found in pairs.over(
-        rows, kernel, near=True, overlaps=True, workers=workers, progress=progress
-    ):
-        for domain in range(domains):
-            parts[domain].append(found[member[members, domain], domain])
-    empty = np.empty((0, steps), dtype=np.int32)
-    return [np.concatenate([empty, *part]) for part in parts]
+    found = pl.concat(run_pass(work, rows, runner, workers=workers, progress=progress))
+    domain, capacity = found["domain"].to_numpy(), found["capacity"].to_numpy()
+    return [capacity[domain == number] for number in range(domains)]

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from queue import SimpleQueue
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
+from saber_assets.candidates.blocks import BlockRunner, Kernel, run_pass
 from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.near_pairs import NearBlock, NearPairs
 from saber_assets.candidates.overlap_join import jaccard_table
-from saber_assets.candidates.pairs import Progress, RowArray, available_cores, blocked_pairs
+from saber_assets.candidates.pairs import Blocked, Progress, RowArray, blocked_pairs
 from saber_assets.candidates.precision import Precision, bin_count, bin_edges, binned, cutoff
 from saber_assets.ontology.tables import DOMAINS
 
@@ -158,6 +160,67 @@ def domain_members(
     return member
 
 
+@dataclass(frozen=True)
+class HistogramPass:
+    """Counts the pairs of query rows; the frames are added up.
+
+    Attributes:
+        features: the packed corpus of n problems.
+        blocked: pairs that don't count.
+        member: (n, domains) which problem belongs to which domain.
+        precision: what the bins are.
+        topic_floor: bin from which on topic similarities are told apart.
+    """
+
+    VERSION: ClassVar[int] = 1
+    features: Features
+    blocked: Blocked
+    member: NDArray[np.bool_]
+    precision: Precision
+    topic_floor: int
+
+    def prepare(self, threads: int) -> Kernel:
+        """Return a kernel that makes domain, signal, bin and pairs, of bins that have some."""
+        arrays = self.features.arrays
+        floor = cutoff(float(bin_edges(self.precision)[self.topic_floor]), self.precision)
+        pairs = NearPairs.build(self.features, self.blocked, floor, 0.0)
+        table = jaccard_table(pairs.summaries.sizes, arrays.empty_jaccard)
+        bins_of = binned(table, self.precision)
+        shape = (self.member.shape[1], 2, bin_count(self.precision))
+
+        def count(rows: RowArray, progress: Progress | None) -> pl.DataFrame:
+            idle: SimpleQueue[Counts] = SimpleQueue()
+            parts = [np.zeros(shape, dtype=np.int64) for _ in range(threads)]
+            for part in parts:
+                idle.put(part)
+
+            def kernel(block: NearBlock) -> None:
+                counts = idle.get()
+                _count_block(
+                    block,
+                    binned(block.similarities, self.precision),
+                    arrays.set_weight,
+                    (self.blocked.start, self.blocked.rows),
+                    arrays.set_of,
+                    pairs.summaries.class_of,
+                    bins_of,
+                    self.member,
+                    counts,
+                )
+                idle.put(counts)
+
+            for _ in pairs.over(
+                rows, kernel, near=False, overlaps=True, workers=threads, progress=progress
+            ):
+                pass
+            total = np.sum(parts, axis=0)
+            filled = np.nonzero(total)
+            columns = dict(zip(("domain", "signal", "bin"), filled, strict=True))
+            return pl.DataFrame({**columns, "pairs": total[filled]})
+
+        return count
+
+
 def similarity_histograms(
     features: Features,
     domains: Sequence[Sequence[str]],
@@ -166,6 +229,7 @@ def similarity_histograms(
     self_pairs: bool = True,
     topic_floor: int = 0,
     workers: int | None = None,
+    runner: BlockRunner | None = None,
     progress: Progress | None = None,
 ) -> SimilarityHistograms:
     """Count both similarities over (rows of a domain) x (all problems), for every domain.
@@ -178,51 +242,23 @@ def similarity_histograms(
         topic_floor: bin from which on topic similarities are told apart. The lower it is, the
             more pairs are looked at; summary similarities are all counted at no such cost.
         workers: threads; None for all cores that this process may use.
+        runner: makes the pass in blocks, on workers of its own.
         progress: called with the number of finished rows; rows without a domain are skipped.
 
     Returns:
-        Exact counts, independent of the number of threads.
+        Exact counts, independent of threads and runner.
 
     Source: SPEC section 2, "Thresholds".
     """
     if len(domains) != len(features):
         raise ValueError(f"{len(domains)} lists of domains for {len(features)} problems")
     member = domain_members(domains)
-    arrays, names = features.arrays, len(DOMAINS)
-    pairs = NearPairs.build(
-        features,
-        blocked_pairs(features, self_pairs=self_pairs),
-        cutoff(float(bin_edges(precision)[topic_floor]), precision),
-        0.0,
-    )
-    table = jaccard_table(pairs.summaries.sizes, arrays.empty_jaccard)
-    bins_of = binned(table, precision)
-    threads = workers or available_cores()
-    idle: SimpleQueue[Counts] = SimpleQueue()
-    parts = [np.zeros((names, 2, bin_count(precision)), dtype=np.int64) for _ in range(threads)]
-    for part in parts:
-        idle.put(part)
-
-    def kernel(block: NearBlock) -> None:
-        counts = idle.get()
-        _count_block(
-            block,
-            binned(block.similarities, precision),
-            arrays.set_weight,
-            (pairs.blocked.start, pairs.blocked.rows),
-            arrays.set_of,
-            pairs.summaries.class_of,
-            bins_of,
-            member,
-            counts,
-        )
-        idle.put(counts)
-
+    blocked = blocked_pairs(features, self_pairs=self_pairs)
+    work = HistogramPass(features, blocked, member, precision, topic_floor)
+    counts = np.zeros((len(DOMAINS), 2, bin_count(precision)), dtype=np.int64)
     rows = np.flatnonzero(member.any(axis=1))
-    for _ in pairs.over(
-        rows, kernel, near=False, overlaps=True, workers=threads, progress=progress
-    ):
-        pass
-    counts = np.sum(parts, axis=0)
+    for part in run_pass(work, rows, runner, workers=workers, progress=progress):
+        place = tuple(part[name].to_numpy() for name in ("domain", "signal", "bin"))
+        counts[place] += part["pairs"].to_numpy()
     counts[:, 0, 0] += counts[:, 1].sum(axis=1) - counts[:, 0].sum(axis=1)
     return SimilarityHistograms(DOMAINS, counts, precision, topic_floor)

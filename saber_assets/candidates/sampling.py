@@ -10,20 +10,21 @@ order of the corpus, nor on the other queries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
+from saber_assets.candidates.blocks import BlockRunner, Kernel, run_pass
 from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.pairs import (
     Blocked,
     Progress,
     RowArray,
     blocked_pairs,
-    by_topic_set,
     over_blocks,
     similarity_rows,
 )
@@ -33,6 +34,9 @@ from saber_assets.candidates.tables import CANDIDATE_POOLS, CATEGORIES
 from saber_assets.errors import InputError
 
 Keys = NDArray[np.uint64]
+POOL_COLUMNS = (
+    "query_id", "candidate_id", "category", "topic_similarity", "summary_similarity",
+)  # fmt: skip
 
 
 class _Samples(NamedTuple):
@@ -124,6 +128,46 @@ def _sample_block(
     return samples
 
 
+@dataclass(frozen=True)
+class PoolPass:
+    """Draws the pools of query rows.
+
+    Attributes:
+        features: the packed corpus.
+        blocked: pairs that are never candidates of each other.
+        cuts: topic and summary similarity to reach.
+        k: candidates of each category.
+        seed: of the sampling.
+        precision: of the similarities that are returned.
+    """
+
+    VERSION: ClassVar[int] = 1
+    features: Features
+    blocked: Blocked
+    cuts: tuple[float, float]
+    k: int
+    seed: int
+    precision: Precision
+
+    def prepare(self, threads: int) -> Kernel:
+        """Return a kernel that makes the rows of CANDIDATE_POOLS, but for constant columns."""
+        keys = _keys(0, "candidate", self.features.problem_ids)
+
+        def kernel(rows: RowArray) -> _Samples:
+            return _sample_block(
+                self.features, self.blocked, rows, self.seed, keys, self.cuts, self.k
+            )
+
+        def draw(rows: RowArray, progress: Progress | None) -> pl.DataFrame:
+            parts = [CANDIDATE_POOLS.empty().select(POOL_COLUMNS)]
+            for members, samples in over_blocks(rows, kernel, workers=threads, progress=progress):
+                _refuse_short(self.features, members, samples.found, self.k)
+                parts.append(_frame(self.features, members, samples, self.precision))
+            return pl.concat(parts, how="vertical_relaxed")
+
+        return draw
+
+
 def sample_pools(
     features: Features,
     query_ids: Sequence[str],
@@ -134,6 +178,7 @@ def sample_pools(
     precision: Precision = "float64",
     *,
     workers: int | None = None,
+    runner: BlockRunner | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
     """Draw the candidate pools.
@@ -149,6 +194,7 @@ def sample_pools(
         precision: where similarities and thresholds are compared; in "float16" the similarities
             are also returned rounded to float16.
         workers: threads; None for all cores that this process may use.
+        runner: makes the pass in blocks, on workers of its own.
         progress: called with the number of finished queries.
 
     Returns:
@@ -167,20 +213,11 @@ def sample_pools(
         raise ValueError("query ids are repeated")
     cuts = cutoff(taus[0], precision), cutoff(taus[1], precision)
     blocked = blocked_pairs(features, excluded)
-    keys = _keys(0, "candidate", features.problem_ids)
-
-    def kernel(rows: RowArray) -> _Samples:
-        return _sample_block(features, blocked, rows, seed, keys, cuts, k)
-
-    rows = by_topic_set(features, features.rows_of(query_ids))
-    parts = []
-    for members, samples in over_blocks(rows, kernel, workers=workers, progress=progress):
-        _refuse_short(features, members, samples.found, k)
-        parts.append(_frame(features, members, samples, precision))
-    if not parts:
-        return CANDIDATE_POOLS.empty()
+    work = PoolPass(features, blocked, cuts, k, seed, precision)
+    rows = features.rows_of(query_ids)
+    drawn = pl.concat(run_pass(work, rows, runner, workers=workers, progress=progress))
     constants = {"tau_topic": taus[0], "tau_summary": taus[1], "seed": seed}
-    pools = pl.concat(parts).with_columns(pl.lit(value).alias(n) for n, value in constants.items())
+    pools = drawn.with_columns(pl.lit(value).alias(n) for n, value in constants.items())
     order = pl.col("category").replace_strict(list(CATEGORIES), list(range(3)))
     return CANDIDATE_POOLS.conform(pools.sort("query_id", order, "candidate_id"))
 

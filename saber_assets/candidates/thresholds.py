@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from saber_assets.candidates.blocks import BlockRunner
 from saber_assets.candidates.categories import count_categories, domain_capacities
 from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.histograms import (
@@ -81,6 +82,7 @@ def search_thresholds(
     self_pairs: bool = True,
     excluded: Iterable[tuple[str, str]] = (),
     workers: int | None = None,
+    runner: BlockRunner | None = None,
     progress: Progress | None = None,
 ) -> ThresholdSearch:
     """Find the strictest thresholds under which every domain has enough eligible queries.
@@ -99,6 +101,7 @@ def search_thresholds(
         self_pairs: the distributions hold the pairs of a problem with itself (published code).
         excluded: pairs of problem ids that are never candidates of each other.
         workers: threads; None for all cores that this process may use.
+        runner: makes every pass in blocks, on workers of its own.
         progress: called with the number of finished rows, 3 n in total where all problems have
             a domain and the strictest part of the grid suffices.
 
@@ -124,12 +127,12 @@ def search_thresholds(
     names = [DOMAINS[domain] for domain in present]
     for steps in _parts(grid, len(features)):
         histograms = _resolved(
-            features, domains, member, steps, precision, self_pairs, workers, progress
+            features, domains, member, steps, precision, self_pairs, workers, runner, progress
         )
         bins = np.stack([histograms.quantile_bins(int(domain), steps) for domain in present])
         capacities = domain_capacities(
             features, member[:, present], bins, precision=precision, excluded=excluded,
-            workers=workers, progress=progress,
+            workers=workers, runner=runner, progress=progress,
         )  # fmt: skip
         chosen = _strictest(capacities, k, min_queries)
         if None not in chosen:
@@ -141,7 +144,7 @@ def search_thresholds(
     final = np.array([taus[i, :, step] for i, step in enumerate(found)]).min(axis=0)
     counts = count_categories(
         features, final[0], final[1], precision=precision, excluded=excluded, workers=workers,
-        progress=progress,
+        runner=runner, progress=progress,
     )  # fmt: skip
     search = _search_frame(names, capacities, taus, found, steps, k)
     return ThresholdSearch(
@@ -182,6 +185,7 @@ def _resolved(
     precision: Precision,
     self_pairs: bool,
     workers: int | None,
+    runner: BlockRunner | None,
     progress: Progress | None,
 ) -> SimilarityHistograms:
     """Return histograms that tell apart everything from the lowest quantile on."""
@@ -193,7 +197,7 @@ def _resolved(
             floor = _guessed_floor(features, member, share, precision)
         histograms = similarity_histograms(
             features, domains, precision=precision, self_pairs=self_pairs, topic_floor=floor,
-            workers=workers, progress=progress,
+            workers=workers, runner=runner, progress=progress,
         )  # fmt: skip
         present = np.flatnonzero(member.any(axis=0)).tolist()
         lowest = [histograms.quantile_bins(domain, steps[:1])[0, 0] for domain in present]

@@ -12,14 +12,20 @@ the text alone does not say which figure.
 
 There is no transitive merging: records are taken in order of priority, and one is dropped only
 for its own similarity to a record that was kept (SPEC, "Corpus", Dedup).
+
+Texts are read twice, some at a time, and no tokens are kept: the first reading finds equal
+statements and equal decisive tokens (a hash of each), the second signs the statements that may
+have a near-duplicate. A record is compared only with kept records of its LSH buckets, so a
+cluster of n copies costs n comparisons, and no list of pairs is ever made.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -27,11 +33,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from saber_assets.corpus.minhash import candidate_pairs, exact_jaccard, signatures
+from saber_assets.corpus.minhash import (
+    band_keys,
+    banding,
+    buckets,
+    exact_jaccard,
+    signature_batches,
+)
 from saber_assets.corpus.readers import normalise_content
 from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS
 from saber_assets.corpus.tokens import decisive_tokens, shingle_tokens, shingles
 
+_READ_AT_ONCE = 4096
+_CACHED = 4096
 _FIGURE = re.compile(
     r"\b(?:figures?|fig\.|diagrams?|pictures?|pictured|shown|drawing|illustrat\w+|sketched)"
     r"|\b(?:graph|table|chart|image|map|grid|number line)s? (?:\w+ ){0,4}"
@@ -68,7 +82,8 @@ def deduplicate(
         num_perm: hash values in a MinHash signature.
         shingle: tokens in a shingle; shorter statements are compared for equality only.
         seed: of the MinHash permutations.
-        progress: called with the number of newly finished records, `raw.height` in all.
+        progress: called with the number of newly read records, `raw.height` in all; what follows
+            the reading is short beside it.
 
     Returns:
         Frames of `DEDUPED_CORPUS` (by problem_id) and `DROPPED_PROBLEMS` (by problem_id,
@@ -77,9 +92,31 @@ def deduplicate(
     Raises:
         ValueError: for a threshold, `num_perm` or `shingle` out of range.
     """
+    if shingle < 1:
+        raise ValueError(f"shingle must be at least 1, got {shingle}")
+    banding(threshold, num_perm)
+    report = progress if progress is not None else _ignore
+    texts = _Texts(raw, _order_of_priority(raw, source_priority))
+    report(raw.height - len(texts))
+    statements = _Statements.read(texts, shingle, report)
+    edges = _Buckets.of(statements, threshold, num_perm, shingle, seed)
+    keeper = _Keeper(statements, edges, threshold, shingle)
+    for row in range(len(texts)):
+        keeper.take(row)
+    return _frames(raw, keeper)
+
+
+def _ignore(_: int) -> None:
+    """Report progress to nobody."""
+
+
+def _order_of_priority(raw: pl.DataFrame, source_priority: Sequence[str]) -> NDArray[np.uint32]:
+    """Return the positions of the records without a fault, highest priority first."""
     ranks = {source: rank for rank, source in reversed(list(enumerate(source_priority)))}
     ordered = (
-        raw.filter(pl.col("fault").is_null())
+        raw.select("source", "problem_id", "occurrence", "fault")
+        .with_row_index("position")
+        .filter(pl.col("fault").is_null())
         .with_columns(
             pl.col("source")
             .replace_strict(ranks, default=len(source_priority), return_dtype=pl.Int64)
@@ -87,86 +124,118 @@ def deduplicate(
         )
         .sort("rank", "source", "problem_id", "occurrence")
     )
-    report = progress if progress is not None else _ignore
-    report(raw.height - ordered.height)
-    statements = _Statements.of(ordered, shingle)
-    edges = _candidate_edges(statements, threshold, num_perm, shingle, seed)
-    keeper = _Keeper(statements, edges, threshold, shingle)
-    for row in range(ordered.height):
-        keeper.take(row)
-        report(1)
-    return _frames(raw, ordered, keeper)
+    return ordered["position"].to_numpy()
 
 
-def _ignore(_: int) -> None:
-    """Report progress to nobody."""
+@dataclass(frozen=True)
+class _Texts:
+    """The records in order of priority, read from the frame when they are asked for."""
+
+    raw: pl.DataFrame
+    position: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def get(self, column: str, row: int) -> str:
+        """Return one text of the record that is `row`-th in priority."""
+        return str(self.raw[column][int(self.position[row])])
+
+    def statements(self, rows: NDArray[np.int64]) -> Iterator[str]:
+        """Yield the statements of some records, a slice in memory at a time."""
+        problems = self.raw["problem"]
+        for start in range(0, len(rows), _READ_AT_ONCE):
+            yield from problems.gather(self.position[rows[start : start + _READ_AT_ONCE]])
 
 
 @dataclass(frozen=True)
 class _Statements:
-    """The records in order of priority, and their distinct statements ("keys")."""
+    """The records' distinct statements ("keys"), numbered in order of priority."""
 
-    texts: list[str]
-    solutions: list[str]
-    problem_ids: list[str]
-    key_of_row: list[int]
-    text_of_key: list[str]
-    tokens_of_key: list[list[str]]
+    texts: _Texts
+    key_of_row: NDArray[np.int32]
+    row_of_key: NDArray[np.int64]
     block_of_key: NDArray[np.uint64]
+    is_long: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, ordered: pl.DataFrame, shingle: int) -> _Statements:
-        """Tokenise the statements; only texts long enough for a shingle keep their tokens."""
+    def read(cls, texts: _Texts, shingle: int, report: Callable[[int], None]) -> _Statements:
+        """Tokenise every statement, and keep two hashes of it."""
         numbers: dict[bytes, int] = {}
-        key_of_row: list[int] = []
-        text_of_key: list[str] = []
-        tokens_of_key: list[list[str]] = []
-        blocks: list[int] = []
-        texts = ordered["problem"].to_list()
-        for text in texts:
+        key_of_row, row_of_key = array("i"), array("q")
+        blocks, is_long = array("Q"), array("b")
+        for row, text in enumerate(texts.statements(np.arange(len(texts)))):
             tokens = shingle_tokens(text)
             digest = _digest(tokens or ["\x1e", normalise_content(text)])
             key = numbers.setdefault(digest, len(numbers))
-            if key == len(text_of_key):
-                text_of_key.append(text)
-                tokens_of_key.append(tokens if len(tokens) >= shingle else [])
+            if key == len(row_of_key):
+                row_of_key.append(row)
+                is_long.append(len(tokens) >= shingle)
                 blocks.append(int.from_bytes(_digest(decisive_tokens(tokens))[:8], "little"))
             key_of_row.append(key)
+            report(1)
         return cls(
             texts,
-            ordered["solution"].to_list(),
-            ordered["problem_id"].to_list(),
-            key_of_row,
-            text_of_key,
-            tokens_of_key,
+            np.array(key_of_row, dtype=np.int32),
+            np.array(row_of_key, dtype=np.int64),
             np.array(blocks, dtype=np.uint64),
+            np.array(is_long, dtype=np.bool_),
         )
+
+    def tokens(self, key: int) -> list[str]:
+        """Tokenise a statement again."""
+        return shingle_tokens(self.texts.get("problem", int(self.row_of_key[key])))
 
 
 def _digest(tokens: Sequence[str]) -> bytes:
     return hashlib.blake2b("\x1f".join(tokens).encode(), digest_size=16).digest()
 
 
-def _candidate_edges(
-    statements: _Statements, threshold: float, num_perm: int, shingle: int, seed: int
-) -> dict[int, list[int]]:
-    """Return, for each distinct statement, those that LSH proposes as near-duplicates of it."""
-    if shingle < 1:
-        raise ValueError(f"shingle must be at least 1, got {shingle}")
-    # only statements whose decisive tokens occur twice can have a near-duplicate
-    _, which, sizes = np.unique(statements.block_of_key, return_inverse=True, return_counts=True)
-    long = [
-        key
-        for key, tokens in enumerate(statements.tokens_of_key)
-        if tokens and sizes[which[key]] > 1
-    ]
-    matrix = signatures((statements.tokens_of_key[key] for key in long), shingle, num_perm, seed)
-    pairs = candidate_pairs(matrix, threshold, statements.block_of_key[long])
-    edges: dict[int, list[int]] = defaultdict(list)
-    for left, right in pairs.tolist():
-        edges[long[left]].append(long[right])
-        edges[long[right]].append(long[left])
-    return edges
+@dataclass(frozen=True)
+class _Buckets:
+    """Which LSH buckets a statement shares with another, and the kept statements in each."""
+
+    place_of_key: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    kept: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(
+        cls, statements: _Statements, threshold: float, num_perm: int, shingle: int, seed: int
+    ) -> _Buckets:
+        """Sign the statements that may have a near-duplicate, and sort them into buckets."""
+        # only statements whose decisive tokens occur twice can have a near-duplicate
+        blocks = statements.block_of_key
+        _, which, sizes = np.unique(blocks, return_inverse=True, return_counts=True)
+        signed = np.flatnonzero(statements.is_long & (sizes[which] > 1))
+        place_of_key = np.full(len(blocks), -1, dtype=np.int32)
+        place_of_key[signed] = np.arange(len(signed))
+        texts = statements.texts.statements(statements.row_of_key[signed])
+        keys = np.empty((len(signed), banding(threshold, num_perm)[0]), dtype=np.uint64)
+        done = 0
+        for batch in signature_batches(map(shingle_tokens, texts), shingle, num_perm, seed):
+            end = done + len(batch)
+            keys[done:end] = band_keys(batch, threshold, blocks[signed[done:end]])
+            done = end
+        return cls(place_of_key, *buckets(keys))
+
+    def of_key(self, key: int) -> list[int]:
+        """Return the buckets of a statement; none where nothing is like it."""
+        place = int(self.place_of_key[key])
+        if place < 0:
+            return []
+        numbers: list[int] = self.numbers[self.starts[place] : self.starts[place + 1]].tolist()
+        return numbers
+
+    def kept_near(self, key: int) -> set[int]:
+        """Return the kept statements that share a bucket with this one."""
+        return {near for bucket in self.of_key(key) for near in self.kept[bucket]} - {key}
+
+    def keep(self, key: int) -> None:
+        """Enter a kept statement into its buckets."""
+        for bucket in self.of_key(key):
+            self.kept[bucket].append(key)
 
 
 @dataclass
@@ -174,7 +243,7 @@ class _Keeper:
     """Takes the records in order of priority and decides on each, once."""
 
     statements: _Statements
-    edges: dict[int, list[int]]
+    buckets: _Buckets
     threshold: float
     shingle: int
     kept: list[int] = field(default_factory=list)
@@ -182,47 +251,47 @@ class _Keeper:
 
     def __post_init__(self) -> None:
         self._kept_with_key: dict[int, list[int]] = defaultdict(list)
-        self._shingles = lru_cache(maxsize=65536)(self._shingles_of)
-        self._decisive = lru_cache(maxsize=65536)(self._decisive_of)
+        self._compared = lru_cache(maxsize=_CACHED)(self._compared_of)
 
     def take(self, row: int) -> None:
         """Keep the record, or drop it for the most similar kept one (the first of equals)."""
-        key = self.statements.key_of_row[row]
-        for other in self._kept_with_key[key]:
+        key = int(self.statements.key_of_row[row])
+        equal = self._kept_with_key.get(key, ())
+        for other in equal:
             if self._may_merge(row, other):
                 self.dropped[row] = ("exact_duplicate", other, 1.0)
                 return
         best: tuple[float, int] | None = None
-        for near in self.edges.get(key, ()):
-            for other in self._kept_with_key.get(near, ()):
-                similarity = self._similarity(key, near)
-                if similarity < self.threshold or not self._may_merge(row, other):
-                    continue
-                if best is None or (-similarity, other) < (-best[0], best[1]):
-                    best = (similarity, other)
+        for near in self.buckets.kept_near(key):
+            similarity = self._similarity(key, near)
+            if similarity < self.threshold or (best is not None and similarity < -best[0]):
+                continue
+            for other in self._kept_with_key[near]:
+                if (best is None or (-similarity, other) < best) and self._may_merge(row, other):
+                    best = (-similarity, other)
         if best is not None:
-            self.dropped[row] = ("near_duplicate", best[1], best[0])
+            self.dropped[row] = ("near_duplicate", best[1], -best[0])
             return
+        if not equal:
+            self.buckets.keep(key)
         self.kept.append(row)
         self._kept_with_key[key].append(row)
 
     def _similarity(self, left: int, right: int) -> float:
-        if self._decisive(left) != self._decisive(right):
-            return 0.0
-        return exact_jaccard(self._shingles(left), self._shingles(right))
+        decisive, known = self._compared(left)
+        other_decisive, other_known = self._compared(right)
+        return exact_jaccard(known, other_known) if decisive == other_decisive else 0.0
 
-    def _shingles_of(self, key: int) -> frozenset[tuple[str, ...]]:
-        return shingles(self.statements.tokens_of_key[key], self.shingle)
-
-    def _decisive_of(self, key: int) -> tuple[str, ...]:
-        return decisive_tokens(self.statements.tokens_of_key[key])
+    def _compared_of(self, key: int) -> tuple[tuple[str, ...], frozenset[tuple[str, ...]]]:
+        tokens = self.statements.tokens(key)
+        return decisive_tokens(tokens), shingles(tokens, self.shingle)
 
     def _may_merge(self, row: int, other: int) -> bool:
         """Tell whether the figure rule lets two similar records be one."""
-        texts, solutions = self.statements.texts, self.statements.solutions
-        if not (refers_to_figure(texts[row]) or refers_to_figure(texts[other])):
+        get = self.statements.texts.get
+        if not (refers_to_figure(get("problem", row)) or refers_to_figure(get("problem", other))):
             return True
-        return _same_content(solutions[row], solutions[other])
+        return _same_content(get("solution", row), get("solution", other))
 
 
 def _same_content(left: str, right: str) -> bool:
@@ -232,19 +301,16 @@ def _same_content(left: str, right: str) -> bool:
     return normalise_content(left) == normalise_content(right)
 
 
-def _frames(
-    raw: pl.DataFrame, ordered: pl.DataFrame, keeper: _Keeper
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    corpus = ordered[keeper.kept].select(list(DEDUPED_CORPUS.columns)).sort("problem_id")
-    rows = list(keeper.dropped)
+def _frames(raw: pl.DataFrame, keeper: _Keeper) -> tuple[pl.DataFrame, pl.DataFrame]:
+    position = keeper.statements.texts.position
+    columns = list(DROPPED_PROBLEMS.columns)
+    corpus = raw[list(DEDUPED_CORPUS.columns)][position[keeper.kept]].sort("problem_id")
     evidence = list(keeper.dropped.values())
-    duplicates = ordered[rows].with_columns(
+    others = position[[other for _, other, _ in evidence]]
+    given = [column for column in columns if column in raw.columns]
+    duplicates = raw[given][position[list(keeper.dropped)]].with_columns(
         pl.Series("reason", [reason for reason, _, _ in evidence], dtype=pl.String),
-        pl.Series(
-            "kept_problem_id",
-            [keeper.statements.problem_ids[other] for _, other, _ in evidence],
-            dtype=pl.String,
-        ),
+        raw["problem_id"].gather(others).alias("kept_problem_id"),
         pl.Series("similarity", [value for _, _, value in evidence], dtype=pl.Float64),
     )
     faulted = raw.filter(pl.col("fault").is_not_null()).with_columns(
@@ -252,6 +318,5 @@ def _frames(
         pl.lit(None, dtype=pl.String).alias("kept_problem_id"),
         pl.lit(None, dtype=pl.Float64).alias("similarity"),
     )
-    columns = list(DROPPED_PROBLEMS.columns)
     dropped = pl.concat([duplicates.select(columns), faulted.select(columns)])
     return corpus, dropped.sort("problem_id", "occurrence")

@@ -111,6 +111,14 @@ class Thresholds(Section):
     """Similarity of two summaries without tokens: 0, or 1 as in the released code."""
 
 
+class Candidates(Section):
+    """Where the passes over all pairs run; no table depends on these values."""
+
+    runner: Literal["threads", "processes", "ray"]
+    blocks: int | None = Field(default=None, ge=1)
+    """Into how many blocks of query rows a pass is split; None: one for each 20,000 rows."""
+
+
 class Selection(Section):
     """Which problems become queries."""
 
@@ -214,6 +222,12 @@ class Workers(Section):
     """How often one that died is started again."""
 
 
+class Dagster(Section):
+    """Runs that Dagster starts, not `saber build`; no table depends on these values."""
+
+    executor: Literal["in_process", "multiprocess", "ray"]
+
+
 class Profile(Section):
     """Every value that the pipeline uses."""
 
@@ -222,6 +236,7 @@ class Profile(Section):
     annotation: Annotation
     judging: Judging
     thresholds: Thresholds
+    candidates: Candidates
     selection: Selection
     tournament: Tournament
     ratings: Ratings
@@ -230,6 +245,7 @@ class Profile(Section):
     checks: Checks
     llm: Llm
     workers: Workers
+    dagster: Dagster
 
 
 def profile_names() -> list[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saber_assets.corpus.dedup import deduplicate, refers_to_figure
-from saber_assets.corpus.minhash import banding, candidate_pairs, exact_jaccard, signatures
+from saber_assets.corpus.minhash import exact_jaccard
 from saber_assets.corpus.readers import problem_id_of, read_corpus
 from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS
 from saber_assets.corpus.tokens import shingle_tokens, shingles
@@ -215,54 +214,6 @@ def test_rules_hold_in_any_order(rows, random):
     again = run(raw(*shuffled), ["b"], threshold=0.6, shingle=3)[0]
     assert again["problem_id"].to_list() == corpus["problem_id"].to_list()
     assert again["source"].to_list() == corpus["source"].to_list()
-
-
-def test_banding_misses_almost_nothing():
-    for threshold in (0.5, 0.7, 0.85, 0.95, 1.0):
-        bands, rows = banding(threshold, 128)
-        assert bands * rows <= 128
-        assert (1 - threshold**rows) ** bands <= 1e-3
-    assert banding(0.85, 128) == (18, 7)
-    for wrong in (0.0, -1.0, 1.1, float("nan")):
-        with pytest.raises(ValueError, match="threshold"):
-            banding(wrong, 128)
-
-
-def test_signatures_estimate_jaccard_and_ignore_order():
-    random = np.random.default_rng(0)
-    base = [f"w{i}" for i in random.integers(0, 500, 300)]
-    texts = [base, base[:250] + [f"v{i}" for i in range(50)], [f"u{i}" for i in range(300)]]
-    matrix = signatures(texts, 5, 256, 1)
-    assert matrix.shape == (3, 256)
-    exact = exact_jaccard(shingles(texts[0], 5), shingles(texts[1], 5))
-    assert (matrix[0] == matrix[1]).mean() == pytest.approx(exact, abs=0.1)
-    assert (matrix[0] == matrix[2]).mean() < 0.05
-    assert np.array_equal(signatures(texts[::-1], 5, 256, 1)[::-1], matrix)
-    assert not np.array_equal(signatures(texts, 5, 256, 2), matrix)
-    with pytest.raises(ValueError, match="has no shingle"):
-        signatures([["a"]], 5, 16, 1)
-
-
-def test_candidates_equal_brute_force_and_respect_blocks():
-    random = np.random.default_rng(1)
-    matrix = random.integers(0, 2, (60, 8)).astype(np.uint32)
-    bands, rows = banding(0.8, 8)
-    expected = {
-        (i, j)
-        for i in range(60)
-        for j in range(i + 1, 60)
-        if any((matrix[i] == matrix[j])[b * rows : (b + 1) * rows].all() for b in range(bands))
-    }
-    assert set(map(tuple, candidate_pairs(matrix, 0.8).tolist())) == expected
-    blocks = (np.arange(60) % 3).astype(np.uint64)
-    inside = {(i, j) for i, j in expected if i % 3 == j % 3}
-    assert set(map(tuple, candidate_pairs(matrix, 0.8, blocks).tolist())) == inside
-    assert candidate_pairs(np.empty((0, 8), dtype=np.uint32), 0.8).shape == (0, 2)
-
-
-def test_exact_jaccard():
-    assert exact_jaccard({1, 2}, {2, 3}) == pytest.approx(1 / 3)
-    assert exact_jaccard(set(), set()) == 0.0
 
 
 def test_real_problems():
