@@ -27,6 +27,7 @@ from benchmarks.full_scale import Corpus, full_scale_corpus
 from saber_assets.candidates.categories import count_categories, domain_capacities
 from saber_assets.candidates.features import Features, build_features
 from saber_assets.candidates.histograms import domain_members, similarity_histograms
+from saber_assets.candidates.joint_grid import eligible_grid
 from saber_assets.candidates.near_pairs import NearPairs
 from saber_assets.candidates.near_topics import near_index, near_topic_sets
 from saber_assets.candidates.pairs import blocked_pairs
@@ -94,13 +95,23 @@ def topic_pairs(features: Features) -> int:
     return int((np.repeat(weight, np.diff(start)) * weight[near]).sum()) - len(features)
 
 
-def grid(features: Features, domains: list[list[str]]) -> None:
-    """Evaluate 16 joint thresholds for every problem and domain."""
+def grid_bins() -> np.ndarray:
+    """Return (2, 16) bins of topic and summary thresholds, up to the published pair."""
     steps = [np.linspace(low, high, GRID) for low, high in zip(LOOSE, TAUS, strict=True)]
-    bins = (np.array(steps) * FLOAT64_BINS).astype(np.int32)
+    return (np.array(steps) * FLOAT64_BINS).astype(np.int32)
+
+
+def line(features: Features, domains: list[list[str]]) -> list[np.ndarray]:
+    """Evaluate 16 joint thresholds for every problem and domain; return eligible queries."""
     member = domain_members(domains)
-    every = np.repeat(bins[None], member.shape[1], axis=0)
-    domain_capacities(features, member, every, precision="float64")
+    every = np.repeat(grid_bins()[None], member.shape[1], axis=0)
+    capacities = domain_capacities(features, member, every, precision="float64")
+    return [(capacity >= K).sum(axis=0) for capacity in capacities]
+
+
+def grid(features: Features, domains: list[list[str]]) -> np.ndarray:
+    """Evaluate 16 x 16 joint thresholds for every problem; return eligible queries."""
+    return eligible_grid(features, domain_members(domains), *grid_bins(), K, precision="float64")
 
 
 def pools(features: Features, counts: np.ndarray) -> int:
@@ -166,7 +177,7 @@ def measure(problems: int, ontology: Path | None) -> dict[str, object]:
     corpus = full_scale_corpus(problems, SEED, ontology)
     small = packed(corpus, WARM_UP)  # compiles
     jaccard_pairs(small), topic_pairs(small), count_categories(small, *TAUS)
-    grid(small, corpus.domains[:WARM_UP])
+    line(small, corpus.domains[:WARM_UP]), grid(small, corpus.domains[:WARM_UP])
     similarity_histograms(small, corpus.domains[:WARM_UP], topic_floor=FLOAT64_BINS // 2)
     dense_rows(small, np.arange(2))
     inputs = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -182,7 +193,11 @@ def measure(problems: int, ontology: Path | None) -> dict[str, object]:
             features, corpus.domains, topic_floor=int(LOOSE[0] * FLOAT64_BINS)
         ),
     )
-    clock.time("16 joint thresholds a problem", lambda: grid(features, corpus.domains))
+    on_line = clock.time("16 joint thresholds a problem", lambda: line(features, corpus.domains))
+    on_grid = clock.time(
+        "16 x 16 joint thresholds a problem", lambda: grid(features, corpus.domains)
+    )
+    assert (on_grid[:, range(GRID), range(GRID)] == on_line).all(), "the grid counts otherwise"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rows = np.linspace(0, problems - 1, DENSE_ROWS).astype(int)
     usual = clock.time(

@@ -59,6 +59,41 @@ def lines(
     return _png(figure)
 
 
+def heat_map(
+    xs: ArrayLike,
+    ys: ArrayLike,
+    values: ArrayLike,
+    title: str,
+    labels: tuple[str, str, str],
+    mark: tuple[float, float],
+) -> bytes:
+    """Return a map of values (len(xs), len(ys)), one equal cell each, with one cell marked.
+
+    Args:
+        xs: ascending values of the horizontal axis.
+        ys: ascending values of the vertical axis.
+        values: shown from 0 on.
+        title: of the plot.
+        labels: of the horizontal axis, the vertical axis and the values.
+        mark: values of `xs` and `ys` whose cell is marked.
+    """
+    figure = _figure(title, height=4.6)
+    axes = figure.axes[0]
+    cells = np.asarray(values, dtype=float).T
+    image = axes.imshow(cells, origin="lower", aspect="auto", cmap="Blues", vmin=0.0)
+    figure.colorbar(image, label=labels[2])
+    places = [
+        int(np.argmin(np.abs(np.asarray(v) - m))) for v, m in zip((xs, ys), mark, strict=True)
+    ]
+    axes.scatter(*([place] for place in places), marker="x", color=ACCENT, label="chosen")
+    axes.set_xticks(range(cells.shape[1]), [f"{x:.3f}" for x in np.asarray(xs)], rotation=90)
+    axes.set_yticks(range(cells.shape[0]), [f"{y:.3f}" for y in np.asarray(ys)])
+    axes.tick_params(labelsize=7)
+    axes.legend(frameon=False, fontsize=8)
+    _finish(figure, labels[0], labels[1], None)
+    return _png(figure)
+
+
 def bars(names: Sequence[str], values: Sequence[float], title: str, label: str) -> bytes:
     """Return horizontal bars, the first name on top."""
     figure = _figure(title, height=max(2.2, 0.32 * len(names) + 1))

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
+import numpy as np
 import polars as pl
 
+from saber_assets.candidates.blocks import BlockRunner
 from saber_assets.candidates.categories import count_categories
 from saber_assets.candidates.features import Features, build_features
+from saber_assets.candidates.histograms import domain_members
+from saber_assets.candidates.joint_grid import eligible_grid, joint_bins
+from saber_assets.candidates.pairs import Progress
+from saber_assets.candidates.precision import bin_edges
 from saber_assets.candidates.sampling import sample_pools
 from saber_assets.candidates.selection import Selection, eligible_queries, select_queries
 from saber_assets.candidates.tables import (
@@ -20,12 +26,15 @@ from saber_assets.candidates.tables import (
 from saber_assets.candidates.thresholds import ThresholdSearch, search_thresholds
 from saber_assets.errors import InputError
 from saber_assets.materialize import declare, hand_over
-from saber_assets.plots import bars, histogram, lines, shown, weighted_histogram
+from saber_assets.ontology.tables import DOMAINS
+from saber_assets.plots import bars, heat_map, histogram, lines, shown, weighted_histogram
 from saber_resources.blocks import block_files
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
 
 PLOT_BINS = 50
+GRID_MARGIN = 4.0
+"""The joint grid reaches where so many times more pairs, or fewer, lie above the thresholds."""
 FINAL = "final"
 
 
@@ -58,7 +67,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     thresholds = settings.profile.thresholds
     selection = settings.profile.selection
     threshold_values = {"thresholds": thresholds.model_dump()}
-    category_values = {"thresholds": thresholds.model_dump(exclude={"min_queries"})}
+    category_values = {"thresholds": thresholds.model_dump(exclude={"min_queries", "joint_grid"})}
     selection_values = {**category_values, "selection": selection.model_dump()}
     pool_values = {**category_values, "selection": {"seed": selection.seed}}
 
@@ -78,7 +87,9 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         problems = annotated(topic_sets, solution_summaries)
         features = features_of(problems, ontology_tree, settings)
         with (
-            progress("searching thresholds", 3 * problems.height) as advance,
+            progress(
+                "searching thresholds", (3 + thresholds.joint_grid) * problems.height
+            ) as advance,
             block_files(settings, RELEVANCE_THRESHOLDS.name) as runner,
         ):
             found = search_thresholds(
@@ -90,10 +101,15 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 runner=runner,
                 progress=advance,
             )
+            metadata = _threshold_metadata(found)
+            if thresholds.joint_grid:
+                metadata["joint grid"] = _joint_grid(
+                    found, features, problems["domains"].to_list(), settings, runner, advance
+                )
         yield from hand_over(
             [(RELEVANCE_THRESHOLDS, found.thresholds)],
             threshold_values,
-            {RELEVANCE_THRESHOLDS.name: _threshold_metadata(found)},
+            {RELEVANCE_THRESHOLDS.name: metadata},
         )
 
     @dg.multi_asset(
@@ -207,6 +223,50 @@ def _threshold_metadata(found: ThresholdSearch) -> dict[str, Any]:
         lines(series, "Eligible queries at each common quantile", "quantile", "eligible queries")
     )
     return metadata
+
+
+def _around(search: pl.DataFrame) -> tuple[float, float]:
+    """Return quantiles about the chosen ones, among those that the search looked at."""
+    above = 1.0 - search["quantile"].to_numpy()
+    chosen = above[search["chosen"].to_numpy()]
+    widest = min(chosen.max() * GRID_MARGIN, above.max())
+    narrowest = max(chosen.min() / GRID_MARGIN, above.min())
+    return float(1.0 - widest), float(1.0 - narrowest)
+
+
+def _joint_grid(
+    found: ThresholdSearch,
+    features: Features,
+    domains: list[list[str]],
+    settings: Settings,
+    runner: BlockRunner | None,
+    advance: Progress,
+) -> dg.MarkdownMetadataValue:
+    """Return a map of the scarcest domain's eligible queries around the final pair."""
+    values = settings.profile.thresholds
+    chosen = final_taus(found.thresholds)
+    bins = joint_bins(found.histograms, _around(found.search), chosen)
+    eligible = eligible_grid(
+        features,
+        domain_members(domains),
+        *bins,
+        values.k,
+        precision=values.precision,
+        runner=runner,
+        progress=advance,
+    )
+    present = np.isin(DOMAINS, found.search["domain"].unique().to_list())
+    edges = bin_edges(values.precision)
+    return shown(
+        heat_map(
+            edges[bins[0]],
+            edges[bins[1]],
+            eligible[present].min(axis=0),
+            f"Eligible queries of the scarcest domain (asked for: {values.min_queries})",
+            ("tau_topic", "tau_summary", "eligible queries"),
+            chosen,
+        )
+    )
 
 
 def _selection_metadata(chosen: Selection, eligible: pl.DataFrame) -> dict[str, Any]:

@@ -109,6 +109,8 @@ class Thresholds(Section):
     precision: Literal["float64", "float16"]
     empty_jaccard: Literal[0, 1]
     """Similarity of two summaries without tokens: 0, or 1 as in the released code."""
+    joint_grid: bool
+    """Plot the plane around the line of the search: one more pass, no other thresholds."""
 
 
 class Candidates(Section):
