@@ -63,8 +63,7 @@ class FaultServer:
         """Calls, by request."""
         self.billed: Counter[str] = Counter()
         """Calls for which tokens were made, by request; also where no usable answer arrived."""
-        self.delivered: Counter[str] = Counter()
-        """Good answers that were written out completely, by request."""
+        self._delivered: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         """Faults, by kind."""
         self.probes = 0
@@ -82,6 +81,18 @@ class FaultServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def delivered(self) -> Counter[str]:
+        """Good answers that were written out completely, by request.
+
+        An answer counts after its last byte, when its reader may be on already: whoever looks
+        waits a moment for the calls in flight.
+        """
+        deadline = time.monotonic() + 2
+        while self.flying and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self._delivered
 
     def total(self) -> int:
         """Calls in all."""
@@ -189,7 +200,7 @@ class FaultServer:
             await asyncio.sleep(0.1)
         await reply(writer, 200, {}, data, slowly=fault == "slow_body")
         if fault is None or fault in SLOW:
-            self.delivered[request] += 1
+            self._delivered[request] += 1
         return True
 
 
