@@ -110,7 +110,7 @@ class BlockFiles:
                 with replacing(files[number]) as temporary:
                     frame.write_parquet(temporary)
         for file in files:
-            yield pl.read_parquet(file)
+            yield pl.read_parquet(file, hive_partitioning=False, glob=False)
 
 
 @contextmanager

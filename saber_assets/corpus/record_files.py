@@ -115,7 +115,7 @@ def read_parquet(path: Path) -> list[Record]:
         wanted = [name for name in (*NEEDED_COLUMNS, "source") if name in schema]
         for name in wanted:
             _check_type(path, name, schema[name])
-        frame = pl.read_parquet(path, columns=wanted)
+        frame = pl.read_parquet(path, columns=wanted, hive_partitioning=False, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
