@@ -76,6 +76,8 @@ class Batch:
     def __init__(self) -> None:
         self.arrived: queue.SimpleQueue[list[tuple[bytes, Outcome]]] = queue.SimpleQueue()
         self.tasks: set[asyncio.Task[None]] = set()
+        self.closed = False
+        """Whether nobody waits for outcomes any more."""
         self._fresh: list[tuple[bytes, Outcome]] = []
 
     def deliver(self, key: bytes, outcome: Outcome) -> None:
@@ -163,6 +165,7 @@ class Asking:
             return
 
         async def cancel() -> None:
+            batch.closed = True
             tasks = list(batch.tasks)
             for task in tasks:
                 task.cancel()
@@ -205,6 +208,10 @@ class Asking:
         outcome: Outcome
         try:
             outcome = await self._ask(opened, question)
+        except asyncio.CancelledError:
+            if batch.closed:
+                raise
+            outcome = RuntimeError("a call was cancelled while its answer was waited for")
         except Exception as error:  # noqa: BLE001 -- raised again in the caller's thread
             outcome = error
         batch.deliver(question.key, outcome)

@@ -134,6 +134,7 @@ class EndpointPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._begun = False
+        self._fault: Exception | None = None
         self._all_down_since = 0.0
         self._turn = 0
 
@@ -214,6 +215,10 @@ class EndpointPool:
                 reason = error.reason
                 patient = any(other.ever_up for other in self.endpoints) or not error.unreachable
                 self._give_up_after(self._outage if patient else START_SECONDS, reason)
+            except Exception as error:  # noqa: BLE001 -- raised again in the callers' threads
+                self._fault = error
+                self._refuse(error)
+                return
             else:
                 endpoint.note_well()
                 self._hand_out()
@@ -228,7 +233,7 @@ class EndpointPool:
                 SetupError(f"no language model answers at {places} ({reason})", START_THE_SERVER)
             )
 
-    def _refuse(self, error: SetupError) -> None:
+    def _refuse(self, error: Exception) -> None:
         """Tell everybody who waits."""
         waiting, self._waiting = self._waiting, deque()
         for future, _ in waiting:
@@ -237,6 +242,8 @@ class EndpointPool:
 
     def _hand_out(self) -> None:
         """Give free endpoints to those who wait, first come, first served."""
+        if self._fault is not None:
+            self._refuse(self._fault)
         while self._waiting:
             future, avoid = self._waiting[0]
             if future.done():
@@ -246,17 +253,17 @@ class EndpointPool:
                 if self.flying == 0:
                     self._refuse(self._budget.error())
                 return
-            endpoint = self._pick(avoid)
+            now = time.monotonic()
+            endpoint = self._pick(avoid, now)
             if endpoint is None:
-                self._wake_up()
+                self._wake_up(now)
                 return
             self._waiting.popleft()
             endpoint.flying += 1
             future.set_result(endpoint)
 
-    def _pick(self, avoid: Endpoint | None) -> Endpoint | None:
+    def _pick(self, avoid: Endpoint | None, now: float) -> Endpoint | None:
         """Return the free endpoint with the largest share of free places, or None."""
-        now = time.monotonic()
         self._turn += 1
         count = len(self.endpoints)
         turned = (self.endpoints[(self._turn + place) % count] for place in range(count))
@@ -264,9 +271,13 @@ class EndpointPool:
         others = [endpoint for endpoint in free if endpoint is not avoid]
         return min(others or free, key=lambda one: one.flying / one.limit, default=None)
 
-    def _wake_up(self) -> None:
-        """Look again when the next pause ends."""
-        now = time.monotonic()
+    def _wake_up(self, now: float) -> None:
+        """Look again when the next pause ends.
+
+        Args:
+            now: the time at which no endpoint was free; a later one would miss a pause that has
+                ended in between, and where no call is in flight nobody would ever look again.
+        """
         ends = [one.resume_at for one in self.endpoints if not one.down and one.resume_at > now]
         if self._timer is not None:
             self._timer.cancel()

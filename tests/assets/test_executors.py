@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import socket
@@ -24,6 +25,7 @@ from saber_services.builder import build, open_board
 from saber_services.instance import prepare_environment
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
+BLOCK = re.compile(r"[0-9].*\.parquet")
 STAGE = ("relevance_thresholds", "benchmark_queries")
 
 
@@ -93,9 +95,10 @@ def materialize(root, overrides, victim, variables=None):
 
 def times(settings):
     found = {}
-    for file in settings.workdir.blocks.rglob("[0-9]*.parquet"):
-        with contextlib.suppress(FileNotFoundError):
-            found[file] = file.stat().st_mtime_ns
+    for folder, _, names in os.walk(settings.workdir.blocks):  # it may vanish meanwhile
+        for file in (Path(folder, name) for name in names if BLOCK.fullmatch(name)):
+            with contextlib.suppress(FileNotFoundError):
+                found[file] = file.stat().st_mtime_ns
     return found
 
 

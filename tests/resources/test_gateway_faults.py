@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -405,3 +406,61 @@ def test_a_cancelled_wait_gives_its_place_back():
         await pool.close()
 
     asyncio.run(scenario())
+
+
+def test_a_pause_that_ends_while_it_is_looked_at_is_not_missed(monkeypatch):
+    """Two looks at the clock around the end of a pause: the waiting call must still be woken."""
+
+    async def scenario():
+        async def well(url):
+            return None
+
+        pool = EndpointPool(["http://a/v1"], 1, well, Budget(None, None), 1.0)
+        held = await pool.acquire()
+        waiting = asyncio.create_task(pool.acquire())
+        await asyncio.sleep(0)
+        start = time.monotonic()
+        held.resume_at = start + 0.01
+        looks = iter([start])
+        monkeypatch.setattr(endpoints.time, "monotonic", lambda: next(looks, start + 0.02))
+        try:
+            pool.release(held)
+        finally:
+            monkeypatch.undo()
+        assert await asyncio.wait_for(waiting, 1) is held
+        await pool.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_probe_that_fails_unforeseen_ends_every_wait():
+    async def scenario():
+        async def broken(url):
+            raise ZeroDivisionError
+
+        pool = EndpointPool(["http://a/v1"], 1, broken, Budget(None, None), 1.0)
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                await asyncio.wait_for(pool.acquire(), 1)
+        await pool.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_call_that_is_cancelled_from_outside_is_told(gateway, fault_server):
+    made = gateway(fault_server(seconds=30).url)
+    asking = made._asking
+
+    def cancel_soon():
+        while asking._opened is None or not (tasks := asyncio.all_tasks(loop := background())):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        for task in tasks:
+            loop.call_soon_threadsafe(task.cancel)
+
+    def background():
+        return asking._opened.background.loop
+
+    threading.Thread(target=cancel_soon, daemon=True).start()
+    with pytest.raises(RuntimeError, match="cancelled"):
+        made.complete([Ask("long")])

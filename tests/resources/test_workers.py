@@ -186,9 +186,10 @@ def test_two_workers_share_the_load_and_have_gpus_of_their_own(tmp_path):
 
 
 PARENT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from saber_resources.workers import Launch, Workers
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background ignores it
 command = [sys.executable, sys.argv[1], "{port}", "0", "fake", "--child", "--stubborn"]
 with Workers([Launch(command)] * 2, Path(sys.argv[2]), int(sys.argv[3]), 20) as workers:
     print(*workers.process_ids, flush=True)

@@ -521,7 +521,10 @@ def test_warning_of_a_check_is_told(kept, monkeypatch, capsys):
 
 
 def test_ctrl_c(tmp_path):
-    command = "from saber_services.cli.main import main; main()"
+    command = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # as from a shell
+        "from saber_services.cli.main import main; main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", command, "build", "--workdir", str(tmp_path / "work")],
         cwd=CHECKOUT,
