@@ -521,8 +521,8 @@ def test_warning_of_a_check_is_told(kept, monkeypatch, capsys):
 
 
 def test_ctrl_c(tmp_path):
-    command = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # as from a shell
+    command = (  # as a shell starts it: a script's background ignores interrupts
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from saber_services.cli.main import main; main()"
     )
     process = subprocess.Popen(
