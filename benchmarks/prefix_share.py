@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from saber_assets.annotation.annotator import Comparison, Problem
-from saber_assets.annotation.asking import Asker, ChatRequest
 from saber_assets.annotation.lexical import LexicalAnnotator
 from saber_assets.annotation.llm import LlmAnnotator
 from saber_assets.annotation.topic_walk import walk_topics
+from saber_assets.asking import Asker, ChatRequest
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
 from saber_assets.tournament.judges.ordinal import OrdinalJudge

@@ -6,6 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from saber_assets.asking import Failure
+
+__all__ = [
+    "Annotator",
+    "Comparison",
+    "Failure",
+    "Problem",
+    "Summary",
+    "TopicTask",
+    "Verdict",
+]
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -69,13 +81,6 @@ class Verdict:
 
     winner: int
     confidence: float
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An item that could not be done, with the reason in one sentence."""
-
-    reason: str
 
 
 class Annotator(Protocol):

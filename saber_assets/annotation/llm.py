@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem, Summary, TopicTask
-from saber_assets.annotation.asking import Asker, ChatModel, ChatRequest, PromptTemplate
 from saber_assets.annotation.replies.annotating import (
     asks_for_best,
     read_best,
@@ -14,6 +13,7 @@ from saber_assets.annotation.replies.annotating import (
     topics_schema,
 )
 from saber_assets.annotation.replies.judging import read_verdict
+from saber_assets.asking import Asker, ChatModel, ChatRequest, PromptTemplate
 
 __all__ = ["ChatModel", "ChatRequest", "LlmAnnotator"]
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from saber_assets.annotation.annotator import Comparison, Failure, Verdict
-from saber_assets.annotation.asking import Asker, ChatReply, PromptTemplate
 from saber_assets.annotation.replies.judging import read_verdict, verdict_box
+from saber_assets.asking import Asker, ChatReply, PromptTemplate
 from saber_assets.errors import InputError
 from saber_assets.json_reply import ReplyError
 from saber_assets.tournament.judges.judge import pair_values

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from saber_assets.annotation.annotator import Comparison, Failure
-from saber_assets.annotation.asking import Asker, PromptTemplate
 from saber_assets.annotation.replies.judging import read_verdict
+from saber_assets.asking import Asker, PromptTemplate
 from saber_assets.tournament.judges.judge import pair_values
 
 CLOSE = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem
-from saber_assets.annotation.asking import Asker, PromptTemplate
 from saber_assets.annotation.replies.judging import read_score
+from saber_assets.asking import Asker, PromptTemplate
 
 Pair = tuple[str, str]
 

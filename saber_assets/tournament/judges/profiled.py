@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem
-from saber_assets.annotation.asking import Asker, PromptTemplate
 from saber_assets.annotation.replies.judging import (
     TechniqueProfile,
     read_profile,
     read_verdict,
 )
+from saber_assets.asking import Asker, PromptTemplate
 
 
 @dataclass(frozen=True)

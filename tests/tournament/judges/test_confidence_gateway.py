@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from saber_assets.annotation.annotator import Comparison, Problem, Verdict
-from saber_assets.annotation.asking import Asker
+from saber_assets.asking import Asker
 from saber_assets.errors import InputError
 from saber_assets.tournament.judges.confidence import ConfidenceJudge
 from saber_resources.llm_gateway import Gateway

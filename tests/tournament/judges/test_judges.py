@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from saber_assets.annotation.annotator import Comparison, Failure, Problem, Verdict
-from saber_assets.annotation.asking import Asker
+from saber_assets.asking import Asker
 from saber_assets.errors import InputError
 from saber_assets.json_reply import ReplyError
 from saber_assets.tournament.judges.confidence import ConfidenceJudge, sure_verdict

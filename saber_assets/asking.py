@@ -13,7 +13,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from saber_assets.annotation.annotator import Failure
 from saber_assets.json_reply import ReplyError
 
 BATCH = 2048
@@ -22,6 +21,13 @@ _SHOWN_REPLY = 4000
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An item that could not be done, with the reason in one sentence."""
+
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Kinds of source: one module reads each, and `registry` knows them all."""
