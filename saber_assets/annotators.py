@@ -10,7 +10,8 @@ import polars as pl
 
 from saber_assets.annotation.annotator import Annotator
 from saber_assets.annotation.lexical import REVISION, LexicalAnnotator
-from saber_assets.materialize import Values, code_version, content_hash
+from saber_assets.content_hash import content_hash
+from saber_assets.materialize import Values, code_version
 from saber_resources.chat_source import open_chat, wrapped
 from saber_resources.prompts import Prompt, load_prompt
 from saber_resources.settings import Settings

@@ -10,10 +10,11 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from saber_assets.content_hash import content_hash
+from saber_assets.streamed import Streamed
 from saber_assets.table import Table
 
 OWNERS = ["team:benchmark"]
-HASHED_ROWS = 20_000
 SAMPLE_ROWS = 5
 SAMPLE_CHARACTERS = 160
 VALUES_KEY = "saber/values"
@@ -85,41 +86,32 @@ def column_schema(table: Table) -> dg.TableSchema:
 
 
 def hand_over(
-    frames: Sequence[tuple[Table, pl.DataFrame]],
+    frames: Sequence[tuple[Table, pl.DataFrame | Streamed]],
     values: Values,
     metadata: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[dg.Output[pl.DataFrame]]:
     """Yield the outputs of a multi-asset, each checked, with a content hash as data version.
 
     Args:
-        frames: tables with what was made for them.
+        frames: tables with what was made for them, at once or in parts.
         values: as given to `declare`; kept, so that `saber status` can name what changed.
         metadata: more to show in the user interface, by table name.
     """
-    for table, frame in frames:
-        sound = table.conform(frame)
+    for table, made in frames:
+        if not isinstance(made, Streamed):
+            sound = table.conform(made)
+            made = Streamed(sound, sound.height, sound, content_hash(sound))
         yield dg.Output(
-            sound,
+            made.frame,  # type: ignore[arg-type]
             output_name=table.name,
-            data_version=dg.DataVersion(content_hash(sound)),
+            data_version=dg.DataVersion(made.version),
             metadata={
-                "dagster/row_count": sound.height,
-                "sample": dg.MetadataValue.md(sample(sound)),
+                "dagster/row_count": made.height,
+                "sample": dg.MetadataValue.md(sample(made.head)),
                 VALUES_KEY: plain_values(values),
                 **((metadata or {}).get(table.name, {})),
             },
         )
-
-
-def content_hash(frame: pl.DataFrame) -> str:
-    """Return a hash of a frame's columns, types and rows, in their order.
-
-    It reads the values, not their layout in memory, which differs between equal frames.
-    """
-    digest = hashlib.blake2b(repr(frame.schema).encode(), digest_size=12)
-    for part in frame.iter_slices(HASHED_ROWS):
-        digest.update(part.write_ndjson().encode())
-    return digest.hexdigest()
 
 
 def sample(frame: pl.DataFrame) -> str:

@@ -86,6 +86,16 @@ class Workdir:
         return self.root / "blocks"
 
     @property
+    def reviews(self) -> Path:
+        """Documents that a person has to cut, one file each, to be edited there."""
+        return self.root / "reviews"
+
+    @property
+    def recognised(self) -> Path:
+        """Texts that an OCR command has read out of PDF files."""
+        return self.root / "recognised"
+
+    @property
     def judgments(self) -> Path:
         """The journal of pairwise verdicts."""
         return self.root / "judgments.journal"

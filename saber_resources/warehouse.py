@@ -31,13 +31,23 @@ class ParquetTables(PolarsParquetIOManager):
     Metadata (row counts, samples, plots) comes from the assets, which know what is worth showing.
     """
 
-    def write_df_to_path(self, context: OutputContext, df: pl.DataFrame, path: UPath) -> None:
-        """Write a frame; a reader sees the old file or the new one."""
+    def write_df_to_path(
+        self, context: OutputContext, df: pl.DataFrame | pl.LazyFrame, path: UPath
+    ) -> None:
+        """Write a frame, a lazy one piece by piece; a reader sees the old file or the new one."""
         if hasattr(path, "protocol") and path.protocol not in ("", "file", "local"):
-            super().write_df_to_path(context, df, path)
+            write = (
+                super().sink_df_to_path
+                if isinstance(df, pl.LazyFrame)
+                else super().write_df_to_path
+            )
+            write(context, df, path)
             return
         with replacing(Path(str(path))) as temporary:
-            df.write_parquet(temporary, compression="zstd")
+            if isinstance(df, pl.LazyFrame):
+                df.sink_parquet(temporary, compression="zstd")
+            else:
+                df.write_parquet(temporary, compression="zstd")
 
     def scan_df_from_path(
         self, path: UPath, context: InputContext, partition_key: str | None = None

@@ -11,8 +11,9 @@ import dagster as dg
 import polars as pl
 from dagster import AssetKey
 
+from saber_assets.content_hash import content_hash
 from saber_assets.evaluation.assets import PARTITIONS_KEY
-from saber_assets.materialize import VALUES_KEY, content_hash
+from saber_assets.materialize import VALUES_KEY
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.tables import RETRIEVER_SCORES

@@ -53,17 +53,54 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Source(Section):
+    """A source of problems that isn't simply a file of them."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")
+    """Decides the priority, and names the table `source_NAME`."""
+    kind: str
+    """What reads it; `saber corpus kinds` lists them."""
+    paths: tuple[Path, ...] = ()
+    """Files or folders; relative to the workdir."""
+    licence: str | None = None
+    """SPDX identifier; None: that of the kind."""
+    language: str | None = Field(default=None, pattern="^[a-z]{2}$")
+    """ISO 639-1; None: what the source says, else what is detected."""
+    for_training: bool | None = None
+    """Whether models may be trained on its text; None: as the kind and the licence say."""
+    options: dict[str, Any] = {}
+    """Of the kind."""
+
+
 class Corpus(Section):
-    """Where problems come from and what counts as a duplicate."""
+    """Where problems come from, how they are cleaned and what counts as a duplicate."""
 
     files: tuple[Path, ...] = ()
-    """Empty: the sample that ships with the project."""
+    """Empty, and no sources: the sample that ships with the project."""
+    sources: tuple[Source, ...] = ()
+    """Collections of other kinds."""
+    cleaning: bool
+    """Whether texts are cleaned; docs/cleaning.md lists the steps."""
+    annotator: Literal["rules", "llm"]
+    """Who reads threads and documents."""
+    translate: bool
+    """Whether a language model translates documents that aren't in English."""
+    max_document_characters: int = Field(ge=1000)
+    """Longer documents are for a person to cut."""
     bad_rows: Literal["refuse", "set_aside"]
     source_priority: tuple[str, ...]
     dedup_threshold: float = Field(gt=0, le=1)
     dedup_permutations: int = Field(ge=16, le=1024)
     dedup_shingle: int = Field(ge=1, le=20)
     dedup_seed: int = Field(ge=0, lt=2**32)
+
+    @field_validator("sources")
+    @classmethod
+    def _names_differ(cls, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+        names = [source.name for source in sources]
+        if len(set(names)) < len(names):
+            raise ValueError("sources with a name of their own each")
+        return sources
 
 
 class Ontology(Section):

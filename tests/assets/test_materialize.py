@@ -3,7 +3,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from saber_assets.materialize import code_version, content_hash, sample
+from saber_assets.content_hash import content_hash
+from saber_assets.materialize import code_version, sample
 from saber_assets.table import Column, Rule, Table, TableError
 
 TABLE = Table(
