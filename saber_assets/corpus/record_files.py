@@ -44,7 +44,7 @@ def read_json_lines(path: Path) -> list[Record]:
     rows: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
-            rows.append((number, _json_object(path, number, line)))
+            rows.append((number, json_object(path, number, line)))
     if not rows:
         return []
     found = {key for _, row in rows for key in row}
@@ -54,10 +54,10 @@ def read_json_lines(path: Path) -> list[Record]:
         where = f"{path} line {number}"
         record = Record(
             f"line {number}",
-            _identifier(where, row.get("id")),
-            _text(where, "problem", row.get("problem")),
-            _text(where, "solution", row.get("solution")),
-            _text(where, "source", row.get("source")),
+            identifier(where, row.get("id")),
+            text_value(where, "problem", row.get("problem")),
+            text_value(where, "solution", row.get("solution")),
+            text_value(where, "source", row.get("source")),
         )
         _check_surrogates(where, record)
         records.append(record)
@@ -76,7 +76,7 @@ def read_csv(path: Path) -> list[Record]:
         raise InputError(f"{path} holds a zero byte", "save it as text in UTF-8")
     csv.field_size_limit(_LONGEST_FIELD)
     reader = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)
-    rows = _csv_rows(path, reader)
+    rows = csv_rows(path, reader)
     _, header = next(rows, (1, []))
     header = [name.strip() for name in header]
     _check_columns(path, header, "columns")
@@ -98,7 +98,7 @@ def read_csv(path: Path) -> list[Record]:
         record_id, problem, solution = (row[column] for column in at)
         source = "" if source_at is None else row[source_at].strip()
         records.append(
-            Record(f"line {line}", _identifier(where, record_id), problem, solution, source)
+            Record(f"line {line}", identifier(where, record_id), problem, solution, source)
         )
     return records
 
@@ -127,7 +127,7 @@ def read_parquet(path: Path) -> list[Record]:
         records.append(
             Record(
                 f"row {number}",
-                _identifier(f"{path} row {number}", row["id"]),
+                identifier(f"{path} row {number}", row["id"]),
                 row["problem"] or "",
                 row["solution"] or "",
                 (row.get("source") or "").strip(),
@@ -161,7 +161,8 @@ def _check_utf8(path: Path, data: bytes) -> None:
         ) from error
 
 
-def _json_object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def json_object(path: Path, number: int, line: bytes | str) -> dict[str, Any]:
+    """Return the JSON object that one line holds; InputError for anything else."""
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -175,13 +176,14 @@ def _json_object(path: Path, number: int, line: bytes) -> dict[str, Any]:
         ) from error
     if not isinstance(value, dict):
         raise InputError(
-            f"{path} line {number} holds {_kind(value)} instead of an object",
+            f"{path} line {number} holds {kind_of_value(value)} instead of an object",
             'write one JSON object a line, as {"id": ..., "problem": ..., "solution": ...}',
         )
     return value
 
 
-def _csv_rows(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that aren't empty, each with its first line; InputError for bad CSV."""
     while True:
         start = reader.line_num + 1
         try:
@@ -219,22 +221,28 @@ def _check_type(path: Path, name: str, dtype: pl.DataType) -> None:
     )
 
 
-def _identifier(where: str, value: object) -> str:
+def identifier(where: str, value: object) -> str:
+    """Return an id as text: a string that isn't blank, or an integer; InputError else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, str) and value.strip():
         return value.strip()
     if value is None or isinstance(value, str):
         raise InputError(f"{where} has no id", "give each record an id")
-    raise InputError(f"{where}: the id is {_kind(value)}", "give it as a string or an integer")
+    raise InputError(
+        f"{where}: the id is {kind_of_value(value)}", "give it as a string or an integer"
+    )
 
 
-def _text(where: str, name: str, value: object) -> str:
+def text_value(where: str, name: str, value: object) -> str:
+    """Return a text as it stands, "" for null; InputError for what is no text."""
     if value is None:
         return ""
     if isinstance(value, str):
         return value.strip() if name == "source" else value
-    raise InputError(f"{where}: {name!r} is {_kind(value)}, not text", "write it as a string")
+    raise InputError(
+        f"{where}: {name!r} is {kind_of_value(value)}, not text", "write it as a string"
+    )
 
 
 def _check_surrogates(where: str, record: Record) -> None:
@@ -259,5 +267,6 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-def _kind(value: object) -> str:
+def kind_of_value(value: object) -> str:
+    """Say in words what a JSON value is, as "a list"."""
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
