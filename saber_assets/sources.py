@@ -1,25 +1,52 @@
-"""What lies outside the graph: the corpus files and the ontology file, and their versions."""
+"""What lies outside the graph: files of sources and of the ontology, reviews; their versions."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
 
+from saber_assets.corpus.review import Reviews
+from saber_assets.corpus.source_kinds.protocol import Shape
+from saber_assets.corpus.source_kinds.registry import kind
 from saber_assets.errors import InputError
+from saber_resources.profiles import Source
 from saber_resources.settings import Settings
 from saber_resources.shipped import shipped
 
 CORPUS_FILES = "corpus_files"
 ONTOLOGY_FILE = "ontology_file"
+DOCUMENT_REVIEWS = "document_reviews"
 BLOCK = 1 << 20
 
 
-def source_specs() -> list[dg.AssetSpec]:
+def source_specs(settings: Settings) -> list[dg.AssetSpec]:
     """Return the external assets; `saber build` and a sensor report their versions."""
+    sources = settings.profile.corpus.sources
     return [
+        *(
+            dg.AssetSpec(
+                files_of(source),
+                group_name="corpus",
+                kinds={"file"},
+                description=f"Files of the source '{source.name}'.",
+            )
+            for source in sources
+        ),
+        *(
+            [
+                dg.AssetSpec(
+                    DOCUMENT_REVIEWS,
+                    group_name="corpus",
+                    kinds={"file"},
+                    description="Documents that a person has cut.",
+                )
+            ]
+            if sources_of(settings, "documents")
+            else []
+        ),
         dg.AssetSpec(
             CORPUS_FILES, group_name="corpus", kinds={"file"}, description="Files of problems."
         ),
@@ -31,10 +58,31 @@ def source_specs() -> list[dg.AssetSpec]:
 
 def corpus_files(settings: Settings) -> list[Path]:
     """Return the configured corpus files, or those of the sample that ships with the project."""
-    configured = settings.profile.corpus.files
-    if configured:
-        return [settings.workdir.root / path for path in configured]
+    corpus = settings.profile.corpus
+    if corpus.files or corpus.sources:
+        return [settings.workdir.root / path for path in corpus.files]
     return sample_files()
+
+
+def files_of(source: Source) -> str:
+    """Return the name of the external asset that stands for a source's files."""
+    return f"files_of_{source.name}"
+
+
+def source_paths(settings: Settings, source: Source) -> tuple[Path, ...]:
+    """Return a source's files and folders."""
+    return tuple(settings.workdir.root / path for path in source.paths)
+
+
+def sources_of(settings: Settings, shape: Shape) -> list[Source]:
+    """Return the configured sources of a shape.
+
+    Raises:
+        InputError: for a kind that isn't known.
+    """
+    return [
+        source for source in settings.profile.corpus.sources if kind(source.kind).shape == shape
+    ]
 
 
 def sample_files() -> list[Path]:
@@ -58,10 +106,28 @@ def source_versions(settings: Settings) -> dict[str, str]:
     Raises:
         InputError: when a file can't be read.
     """
-    return {
+    versions = {
         CORPUS_FILES: _hash("corpus file", corpus_files(settings)),
         ONTOLOGY_FILE: _hash("ontology file", [ontology_file(settings)]),
     }
+    for source in settings.profile.corpus.sources:
+        paths = source_paths(settings, source)
+        label = f"path of the source '{source.name}'"
+        versions[files_of(source)] = _hash(label, list(_files_below(label, paths)))
+    if sources_of(settings, "documents"):
+        versions[DOCUMENT_REVIEWS] = Reviews(settings.workdir.reviews).fingerprint()
+    return versions
+
+
+def _files_below(label: str, paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield files, and those in folders, in a fixed order."""
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"the {label} {path} does not exist", "correct it in saber.toml")
+        if path.is_dir():
+            yield from sorted(below for below in path.rglob("*") if below.is_file())
+        else:
+            yield path
 
 
 def source_events(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,12 +70,17 @@ def open_board(settings: Settings) -> Iterator[Board]:
         yield Board(settings, build_definitions(settings), instance, entries)
 
 
-def build(settings: Settings, announce: Announce = lambda line: None) -> Outcome:
+def build(
+    settings: Settings,
+    announce: Announce = lambda line: None,
+    groups: Collection[str] | None = None,
+) -> Outcome:
     """Make everything that is missing or stale.
 
     Args:
         settings: the workdir and its profile.
         announce: is told, line by line, what is about to be made and why.
+        groups: stages that are made; None: all.
 
     Raises:
         InputError, SetupError: for a person's mistakes.
@@ -93,7 +98,8 @@ def build(settings: Settings, announce: Announce = lambda line: None) -> Outcome
         keep_used(settings, board.definitions)
         tags = {RUN_TAG: "build", BUILD_TAG: uuid.uuid4().hex[:12]}
         for step in steps(board.graph):
-            _run_step(board, step, tags, outcome, announce)
+            if groups is None or board.graph.get(dg.AssetKey(step[0])).group_name in groups:
+                _run_step(board, step, tags, outcome, announce)
         if outcome.made or not settings.workdir.catalog.is_file():
             refresh_catalog(settings.workdir.catalog, settings.workdir.tables)
     return outcome

@@ -16,7 +16,7 @@ import polars as pl
 
 from saber_assets.corpus.record_files import Record, read_csv, read_json_lines, read_parquet
 from saber_assets.corpus.solution_check import is_real_solution
-from saber_assets.corpus.tables import RAW_PROBLEMS
+from saber_assets.corpus.tables import OWN_RECORDS
 from saber_assets.corpus.tokens import INVISIBLE
 from saber_assets.errors import InputError
 
@@ -64,7 +64,7 @@ def read_problems(path: Path, default_source: str | None = None) -> pl.DataFrame
         default_source: the source of records that name none; by default the file's stem.
 
     Returns:
-        A frame of `RAW_PROBLEMS` in file order; `fault` says why a record can't be used.
+        A frame of `OWN_RECORDS` in file order; `fault` says why a record can't be used.
 
     Raises:
         InputError: for a file that can't be read, or records without id or with one id twice;
@@ -86,7 +86,7 @@ def read_corpus(paths: Sequence[Path], bad_rows: str = "refuse") -> pl.DataFrame
             id and the same content), for `dropped_problems` to list.
 
     Returns:
-        A frame of `RAW_PROBLEMS`.
+        A frame of `OWN_RECORDS`.
 
     Raises:
         InputError: as `read_problems`, and for one id twice in a source across files.
@@ -191,4 +191,4 @@ def _number_occurrences(frame: pl.DataFrame) -> pl.DataFrame:
     numbered = frame.with_columns(
         pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("problem_id").alias("occurrence")
     )
-    return numbered.select(list(RAW_PROBLEMS.columns))
+    return numbered.select(list(OWN_RECORDS.columns))

@@ -6,18 +6,50 @@ import polars as pl
 
 from saber_assets.table import Column, Rule, Table
 
-RAW_PROBLEMS = Table(
-    name="raw_problems",
-    description="Every record that was read, with its place of origin, before any is dropped.",
+_ID = {
+    "source": Column(pl.String, "name of the source, which decides the priority"),
+    "source_id": Column(pl.String, "the id that the record has in its source"),
+    "location": Column(pl.String, "file name and line or row"),
+}
+
+OWN_RECORDS = Table(
+    name="own_records",
+    description="The records of a person's problem files as they were read.",
     columns={
         "problem_id": Column(pl.String, "content-derived: a hash of statement and solution"),
         "occurrence": Column(pl.Int32, "1 for the first record with this content, 2 for the next"),
-        "source": Column(pl.String, "name of the source, which decides the priority"),
-        "source_id": Column(pl.String, "the id that the record has in its source"),
-        "location": Column(pl.String, "file name and line or row"),
+        **_ID,
         "problem": Column(pl.String, "the statement"),
         "solution": Column(pl.String, "the solution"),
         "fault": Column(pl.String, "why the record can't be used, or null", nullable=True),
+    },
+    key=("problem_id", "occurrence"),
+)
+
+_FOUND = {
+    "language": Column(pl.String, "ISO 639-1 as declared or detected, or und"),
+    "answer": Column(pl.String, "short answer: the source's own or the last box", nullable=True),
+    "alternatives": Column(pl.List(pl.String), "further solutions"),
+    "diagrams": Column(pl.List(pl.String), "code of drawings, set aside from the texts"),
+    "images": Column(pl.Int32, "images that the texts point at"),
+    "licence": Column(pl.String, "SPDX identifier of the record"),
+    "for_training": Column(pl.Boolean, "whether models may be trained on it"),
+}
+
+RAW_PROBLEMS = Table(
+    name="raw_problems",
+    description="Every record of every source, cleaned, before any is dropped.",
+    columns={
+        "problem_id": Column(pl.String, "content-derived: a hash of cleaned statement, solution"),
+        "occurrence": Column(pl.Int32, "1 for the first record with this content, 2 for the next"),
+        **_ID,
+        "problem": Column(pl.String, "the statement"),
+        "solution": Column(pl.String, "the solution"),
+        **_FOUND,
+        "steps": Column(pl.List(pl.String), "cleaning steps that changed the texts"),
+        "flags": Column(pl.List(pl.String), "oddities that cleaning saw and left"),
+        "fault": Column(pl.String, "why the record can't be used, or null", nullable=True),
+        "detail": Column(pl.String, "more about the fault, or null", nullable=True),
     },
     key=("problem_id", "occurrence"),
 )
@@ -31,6 +63,7 @@ DEDUPED_CORPUS = Table(
         "source_id": Column(pl.String, "the id that the record has in its source"),
         "problem": Column(pl.String, "the statement"),
         "solution": Column(pl.String, "the solution"),
+        **_FOUND,
     },
     key=("problem_id",),
     rules=(

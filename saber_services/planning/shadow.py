@@ -232,7 +232,7 @@ class Shadow:
 
     def _call(self, name: str, inputs: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         outputs: Iterable[dg.Output[pl.DataFrame]] = self._makers[name](**inputs)  # type: ignore[assignment]
-        return {output.output_name: output.value for output in outputs}
+        return {output.output_name: output.value.lazy().collect() for output in outputs}
 
 
 @contextmanager

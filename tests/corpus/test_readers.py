@@ -11,7 +11,7 @@ import pytest
 
 from saber_assets.corpus.readers import problem_id_of, read_corpus, read_problems
 from saber_assets.corpus.solution_check import is_real_solution
-from saber_assets.corpus.tables import RAW_PROBLEMS
+from saber_assets.corpus.tables import OWN_RECORDS
 from saber_assets.errors import InputError
 
 ROW = {"id": "a", "problem": "Find $x$.", "solution": "x = 3"}
@@ -37,7 +37,7 @@ def test_jsonl_with_everything_that_is_allowed(tmp_path):
         + b"\n"
     )
     frame = read_problems(put(tmp_path, data))
-    RAW_PROBLEMS.conform(frame)
+    OWN_RECORDS.conform(frame)
     assert frame["source_id"].to_list() == ["7", "a"]
     assert frame["source"].to_list() == ["p", "imo"]
     assert frame["problem"][0] == text
@@ -161,7 +161,7 @@ def test_occurrences_are_numbered_across_files(tmp_path):
     one = put(tmp_path, lines(ROW, {**ROW, "id": "b"}), "one.jsonl")
     two = put(tmp_path, lines({**ROW, "problem": "other"}, {**ROW, "id": "c"}), "two.jsonl")
     frame = read_corpus([one, two])
-    RAW_PROBLEMS.conform(frame)
+    OWN_RECORDS.conform(frame)
     assert frame["occurrence"].to_list() == [1, 2, 1, 3]
 
 
@@ -197,7 +197,7 @@ def test_bad_rows_are_refused_or_set_aside(tmp_path):
     assert frame["fault"].to_list() == [
         None, "empty_statement", "empty_solution", "empty_solution", "no_real_solution",
     ]  # fmt: skip
-    RAW_PROBLEMS.conform(frame)
+    OWN_RECORDS.conform(frame)
     with pytest.raises(ValueError, match="bad_rows"):
         read_corpus([path], "ignore")
     with pytest.raises(ValueError, match="at least one file"):
