@@ -119,6 +119,7 @@ def _read_unchecked(path: Path, default_source: str) -> pl.DataFrame:
         "location": [f"{path.name} {r.place}" for r in records],
         "problem": [r.problem for r in records],
         "solution": [r.solution for r in records],
+        "licence": [r.licence or None for r in records],
         "fault": [fault_of(r.problem, r.solution) for r in records],
     }
     return pl.DataFrame(data, schema=dict.fromkeys(data, pl.String))

@@ -16,18 +16,20 @@ import polars as pl
 from saber_assets.errors import InputError
 
 NEEDED_COLUMNS = ("id", "problem", "solution")
+_OPTIONAL = ("source", "licence")
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_FIELD = 2**31 - 1
 
 
 class Record(NamedTuple):
-    """One record as it stands in its file; `source` is empty where the file names none."""
+    """One record as it stands in its file; `source`, `licence`: empty where it names none."""
 
     place: str
     record_id: str
     problem: str
     solution: str
     source: str
+    licence: str = ""
 
 
 def read_json_lines(path: Path) -> list[Record]:
@@ -58,6 +60,7 @@ def read_json_lines(path: Path) -> list[Record]:
             text_value(where, "problem", row.get("problem")),
             text_value(where, "solution", row.get("solution")),
             text_value(where, "source", row.get("source")),
+            _licence(row.get("licence")),
         )
         _check_surrogates(where, record)
         records.append(record)
@@ -81,12 +84,12 @@ def read_csv(path: Path) -> list[Record]:
     header = [name.strip() for name in header]
     _check_columns(path, header, "columns")
     repeated = sorted(
-        {n for n in header if header.count(n) > 1 and n in (*NEEDED_COLUMNS, "source")}
+        {n for n in header if header.count(n) > 1 and n in (*NEEDED_COLUMNS, *_OPTIONAL)}
     )
     if repeated:
         raise InputError(f"{path} has the column {repeated[0]!r} twice", "keep one of them")
     at = [header.index(name) for name in NEEDED_COLUMNS]
-    source_at = header.index("source") if "source" in header else None
+    more_at = [header.index(name) if name in header else None for name in _OPTIONAL]
     records = []
     for line, row in rows:
         where = f"{path} line {line}"
@@ -96,9 +99,9 @@ def read_csv(path: Path) -> list[Record]:
                 "quote fields that hold commas, quotes or line breaks",
             )
         record_id, problem, solution = (row[column] for column in at)
-        source = "" if source_at is None else row[source_at].strip()
+        more = ["" if column is None else row[column].strip() for column in more_at]
         records.append(
-            Record(f"line {line}", identifier(where, record_id), problem, solution, source)
+            Record(f"line {line}", identifier(where, record_id), problem, solution, *more)
         )
     return records
 
@@ -115,6 +118,7 @@ def read_parquet(path: Path) -> list[Record]:
         wanted = [name for name in (*NEEDED_COLUMNS, "source") if name in schema]
         for name in wanted:
             _check_type(path, name, schema[name])
+        wanted += [name for name in ("licence",) if schema.get(name) == pl.String]
         frame = pl.read_parquet(path, columns=wanted, hive_partitioning=False, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -131,6 +135,7 @@ def read_parquet(path: Path) -> list[Record]:
                 row["problem"] or "",
                 row["solution"] or "",
                 (row.get("source") or "").strip(),
+                (row.get("licence") or "").strip(),
             )
         )
     return records
@@ -245,8 +250,12 @@ def text_value(where: str, name: str, value: object) -> str:
     )
 
 
+def _licence(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
 def _check_surrogates(where: str, record: Record) -> None:
-    for name, value in zip(("id", "problem", "solution", "source"), record[1:], strict=True):
+    for name, value in zip(("id", *Record._fields[2:]), record[1:], strict=True):
         try:
             value.encode()
         except UnicodeEncodeError as error:

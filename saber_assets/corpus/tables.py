@@ -21,6 +21,7 @@ OWN_RECORDS = Table(
         **_ID,
         "problem": Column(pl.String, "the statement"),
         "solution": Column(pl.String, "the solution"),
+        "licence": Column(pl.String, "as the record says, or null", nullable=True),
         "fault": Column(pl.String, "why the record can't be used, or null", nullable=True),
     },
     key=("problem_id", "occurrence"),
