@@ -18,7 +18,9 @@ from saber_assets.corpus.source_kinds.aops_topics import (
     unreadable_thread,
 )
 from saber_assets.corpus.source_kinds.json_stream import SUFFIXES, Broken, beginning, iter_json
+from saber_assets.corpus.source_kinds.options import check_known
 from saber_assets.corpus.source_kinds.protocol import SourceThread
+from saber_assets.corpus.source_kinds.source_files import Skipped, check_regular, stem_of, walk
 from saber_assets.errors import InputError
 
 _MARKS = ('"topic_id"', '"topicId"', '"topicid"', '"thread_id"')
@@ -65,18 +67,15 @@ class AopsKind:
         """Yield the threads, those that can't be read with the fault `unreadable`.
 
         Args:
-            paths: files, or folders, which are walked in the order of names; files in them whose
-                names don't end like JSON are passed over.
+            paths: files, whatever their names, or folders, which are walked in the order of
+                names; files in them whose names don't end like JSON are passed over.
             options: none is known.
 
         Raises:
             InputError: for a path that isn't there, a file or folder without any thread, posts
                 of a topic that are apart in a dump of a post a line, and an unknown option.
         """
-        if options:
-            raise InputError(
-                f"sources of kind 'aops' have no option {min(options)!r}", "take it out"
-            )
+        check_known(self.name, options, ())
         return _threads(tuple(Path(path) for path in paths))
 
 
@@ -122,13 +121,8 @@ class _SeenIds:
 def _threads(paths: tuple[Path, ...]) -> Iterator[SourceThread]:
     seen = _SeenIds()
     for path in paths:
-        if not path.exists():
-            raise InputError(f"{path} does not exist", "check the path")
-        if not path.is_dir() and not _is_readable(path.name):
-            raise InputError(
-                f"{path} has a suffix that is not known",
-                f"give a file that ends in one of {', '.join(SUFFIXES)}",
-            )
+        if not path.is_dir():
+            check_regular(path)
         for thread in _of_folder(path) if path.is_dir() else _of_file(path, path.name):
             number = seen.number(thread.source_id)
             yield (
@@ -138,7 +132,9 @@ def _threads(paths: tuple[Path, ...]) -> Iterator[SourceThread]:
 
 def _of_folder(folder: Path) -> Iterator[SourceThread]:
     found = False
-    for path in _walk(folder):
+    for path in walk(folder):
+        if isinstance(path, Skipped) or not _is_readable(path.name):
+            continue
         name = path.relative_to(folder).as_posix()
         try:
             for thread in _of_file(path, name):
@@ -147,22 +143,9 @@ def _of_folder(folder: Path) -> Iterator[SourceThread]:
         except _PostsApartError:
             raise
         except InputError as error:
-            yield unreadable_thread(_stem(name), f"{name}: {error.what}")
+            yield unreadable_thread(stem_of(name), f"{name}: {error.what}")
     if not found:
         raise InputError(f"{folder} holds no thread that can be read", "give a folder of topics")
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files below a folder, by name, a folder's files before its subfolders."""
-    with os.scandir(folder) as entries:
-        found = sorted((entry.is_dir(follow_symlinks=False), entry.name) for entry in entries)
-    for is_folder, name in found:
-        if name.startswith("."):
-            continue
-        if is_folder:
-            yield from _walk(folder / name)
-        elif _is_readable(name):
-            yield folder / name
 
 
 def _of_file(path: Path, name: str) -> Iterator[SourceThread]:
@@ -219,12 +202,12 @@ def _told_threads(path: Path, name: str) -> Iterator[tuple[SourceThread, bool]]:
             fragment, fault = (
                 value if isinstance(value, Broken) else ("", "it holds no object with posts")
             )
-            source_id = topic_id_in(fragment) or f"{_stem(name)}@{place}"
+            source_id = topic_id_in(fragment) or f"{stem_of(name)}@{place}"
             yield unreadable_thread(source_id, f"{location}: {fault}"), False
         for number, topic in enumerate(topics, start=1):
             inside = f" topic {number}" if len(topics) > 1 else ""
             found = topic_id_of(topic)
-            source_id = found or f"{_stem(name)}@{place}{inside}"
+            source_id = found or f"{stem_of(name)}@{place}{inside}"
             thread = thread_of(topic, source_id, location + inside)
             # without an id it can't be told from other threads, nor be found again
             yield (thread if found else replace(thread, fault="unreadable")), found is not None
@@ -245,13 +228,6 @@ def _refuse_apart(path: Path, topic_id: str, place: str, beginnings: int) -> Non
             "dump of a post a line those of a topic stand next to each other",
             "sort it by topic_id",
         )
-
-
-def _stem(name: str) -> str:
-    lowered = name.lower()
-    suffix = next((suffix for suffix in sorted(SUFFIXES, key=len, reverse=True)
-                   if lowered.endswith(suffix)), "")  # fmt: skip
-    return name[: len(name) - len(suffix)]
 
 
 def _is_readable(name: str) -> bool:

@@ -176,8 +176,11 @@ def test_a_broken_topic_costs_no_other(tmp_path, broken, array):
         assert "item 3" in rest[0].location or "line 3" in rest[0].location
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, 17, "text", {"topic_id": 9}, {"posts": ["x"]},
-                                   {"topic_id": 9, "posts": []}, {"topic_id": 9, "posts": None}])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [{"a": 1}, 17, "text", {"topic_id": 9}, {"posts": ["x"]}, {"topic_id": 9, "posts": []},
+     {"topic_id": 9, "posts": None}],
+)  # fmt: skip
 def test_a_value_that_is_no_thread_is_unreadable_and_stays_visible(tmp_path, value):
     found = read(write(tmp_path / "dump.json", topic(1), value, topic(2), lines=False))
     assert [t.fault for t in found] == [None, "unreadable", None]
@@ -285,9 +288,9 @@ def test_a_folder_of_topics(tmp_path):
         ("a.jsonl", b'{"id": 1, "problem": "x", "solution": "y"}\n' * 200, "no thread"),
         ("a.jsonl", b"{broken\n" * 3, "no thread"),
         ("a.jsonl.gz", b"no gzip", "can't be read"),
-        ("a.jsonl.gz", gzip.compress(b'{"topic_id": 1, "posts": ["a"]}\n' * 99)[:-12], "to its end"),
-        ("a.csv", b"x", "suffix"),
-        ("a.jsonl", b'{"topic_id":1,"text":"a"}\n{"topic_id":2,"text":"a"}\n{"topic_id":1,"text":"b"}',
+        ("a.jsonl.gz", gzip.compress(b'{"topic_id": 1, "posts": ["a"]}' * 99)[:-12], "end"),
+        ("a.csv", b"x,y", "isn't JSON"),
+        ("a.jsonl", b"\n".join(b'{"topic_id": %d, "text": "a"}' % n for n in (1, 2, 1)),
          "go on after posts of others"),
     ],
 )  # fmt: skip
@@ -328,7 +331,7 @@ def test_the_fixture_reads_whole():
 @pytest.mark.parametrize("array", [True, False])
 def test_memory_stays_flat(tmp_path, array):
     """A dump of 20 MB takes no more memory than one of 5 MB, and far less than itself."""
-    words = random.Random(1).choices("let $x^2+y^2$ hence prime triangle induction".split(), k=600)
+    words = random.Random(1).choices(["let", "$x^2+y^2$", "hence", "prime", "triangle"], k=600)
     peaks = []
     for megabytes in (5, 20):
         path = tmp_path / f"{megabytes}.json"
