@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,10 @@ _ABOUT = re.compile(
     r"(readme|licen[cs]e|copying|notice|changelog|contributing|citation|authors)\b[^/]*",
     re.IGNORECASE,
 )
+_LATEX = (".tex", ".ltx", ".latex")
+
+_PART = "holds no problems of its own; read where files of its LaTeX source include it"
+
 _LONGEST_NAME = 36  # leaves room for a number within the 41 characters of a name
 
 
@@ -56,7 +59,7 @@ def find_sources(folder: Path) -> tuple[list[FoundSource], list[Skipped]]:
     A `sources.toml` in it decides alone. Without one, each file goes to the first kind that
     recognises it; files of one kind in one folder on the first level are one source, named after
     that folder, and each file beside these folders is a source named after it. LaTeX and
-    Markdown files of a folder are one source, of the kind of most of them.
+    Markdown files beside them are one source, named after the folder itself.
 
     Args:
         folder: where to look; it is walked in sorted order, links to folders once.
@@ -71,8 +74,8 @@ def find_sources(folder: Path) -> tuple[list[FoundSource], list[Skipped]]:
             several kinds lie, or none.
     """
     folder = Path(folder)
-    if not folder.is_dir():
-        what = "is no folder" if folder.exists() else "does not exist"
+    if not os.path.isdir(folder):  # noqa: PTH112  (Path.is_dir raises for a name that is too long)
+        what = "is no folder" if os.path.lexists(folder) else "does not exist"
         raise InputError(f"{folder} {what}", "name the folder in which the sources lie")
     manifest = folder / FILE_NAME
     if os.path.lexists(manifest):
@@ -176,7 +179,9 @@ def _recognised_sources(folder: Path) -> tuple[list[FoundSource], list[Skipped]]
     for top in sorted(groups):
         group = groups[top]
         found += _loose(folder, group) if top == "" else _in_folder(folder / top, group, known)
-        skipped += [Skipped(path, _why_not(path, known)) for path in group.others]
+        for path in group.others:
+            part = path.suffix.lower() in _LATEX and "latex" in group.files
+            skipped.append(Skipped(path, _PART if part else _why_not(path, known)))
     return _with_names(found), _sorted(skipped)
 
 
@@ -191,32 +196,32 @@ def _loose(folder: Path, group: _Group) -> list[FoundSource]:
 
 
 def _in_folder(folder: Path, group: _Group, known: Mapping[str, SourceKind]) -> list[FoundSource]:
-    _gather_by_folder(group, known)
+    _gather_texts(group, known)
+    texts = [name for name in _BY_FOLDER if name in group.files]
     found = []
     for name, paths in sorted(group.files.items()):
         several = "" if len(group.files) == 1 else f"_{name}"
-        whole = not several and not group.others
-        if name in _BY_FOLDER and not any(
-            other in group.files for other in _BY_FOLDER if other != name
-        ):
-            whole = True
+        whole = texts == [name] if name in _BY_FOLDER else not several and not group.others
         found.append(FoundSource(folder.name + several, name, (folder,) if whole else tuple(paths)))
     return found
 
 
-def _gather_by_folder(group: _Group, known: Mapping[str, SourceKind]) -> None:
-    """Give LaTeX and Markdown files to the kind of most of them, where it recognises them."""
-    sizes = Counter({name: len(group.files.get(name, ())) for name in _BY_FOLDER})
-    most = sizes.most_common(1)[0][0]  # of equals the first: LaTeX
-    if not sizes[most]:
-        return
-    candidates = [group.others] + [
-        group.files[name] for name in _BY_FOLDER if name != most and name in group.files
-    ]
-    for paths in candidates:
-        joining = [path for path in paths if _recognises(known[most], path)]
-        group.files[most] = sorted((*group.files[most], *joining))
-        paths[:] = [path for path in paths if path not in set(joining)]
+def _gather_texts(group: _Group, known: Mapping[str, SourceKind]) -> None:
+    """Keep the text files of a folder together.
+
+    Beside LaTeX collections, other LaTeX files are their macros and chapters without problems,
+    and no documents. A folder of documents takes what it recognises, such as a README.
+    """
+    documents = group.files.get("documents", [])
+    if "latex" in group.files:
+        parts = [path for path in documents if path.suffix.lower() in _LATEX]
+        group.others = sorted((*group.others, *parts))
+        documents = [path for path in documents if path not in set(parts)]
+    elif documents:
+        joining = [path for path in group.others if _recognises(known["documents"], path)]
+        group.others = [path for path in group.others if path not in set(joining)]
+        documents = sorted((*documents, *joining))
+    group.files["documents"] = documents
     group.files = {name: paths for name, paths in group.files.items() if paths}
 
 

@@ -104,7 +104,7 @@ def _record(
 ) -> SourceRecord:
     missing = [name for name in _COLUMNS if name not in row]
     if missing:
-        raise missing_columns(where, missing, sorted(row), word)
+        raise missing_columns(where, missing, sorted(row), word, "rename or add them")
     solution = text_of(where, "answer", row["answer"])
     return SourceRecord(
         source_id=source_id,

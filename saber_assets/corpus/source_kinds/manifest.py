@@ -83,6 +83,7 @@ def read_manifest(path: Path) -> list[Declared]:
             f"{path} line {lines[at]}" if len(lines) == len(tables) else f"{path} source {at + 1}"
         )
         declared = _declared(where, path.parent, table)
+        where = declared.where
         if declared.name in found:
             raise InputError(
                 f"{where}: the name {declared.name!r} is used twice, first in "

@@ -9,7 +9,7 @@ a boolean. `question_type` is `math-word-problem`, `proof` or `MCQ`; both marks 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,8 @@ class NuminaMath:
             number = -1
             for number, row in enumerate(rows_of(file.path, COLUMNS)):
                 if number == 0:
-                    _check_columns(str(file.path), row.values, rules)
+                    columns = columns_of(file.path) | frozenset(row.values)
+                    _check_columns(str(file.path), columns, rules)
                 where = f"{file.path} {row.place}"
                 place = f"{file.label} {row.place}"
                 yield _record(where, place, f"{stem}:{number}", row.values, rules)
@@ -203,11 +204,11 @@ def _record(
     )
 
 
-def _check_columns(where: str, row: Mapping[str, Any], rules: _Rules) -> None:
-    missing = [name for name in _NEEDED if name not in row]
+def _check_columns(where: str, columns: Collection[str], rules: _Rules) -> None:
+    missing = [name for name in _NEEDED if name not in columns]
     if missing:
-        raise missing_columns(where, missing, sorted(row), "columns")
-    if rules.splits and rules.splits_set and "source" not in row:
+        raise missing_columns(where, missing, sorted(columns), "columns", "rename or add them")
+    if rules.splits and rules.splits_set and "source" not in columns:
         raise InputError(
             f"{where} has no column 'source', so that the option splits can't be obeyed",
             "leave the option out, or set splits = [] to keep all rows",

@@ -99,14 +99,18 @@ def extras(values: Mapping[str, Any], used: Set[str]) -> dict[str, str]:
 
 
 def missing_columns(
-    where: str, missing: Sequence[str], found: Sequence[str], word: str
+    where: str,
+    missing: Sequence[str],
+    found: Sequence[str],
+    word: str,
+    mend: str = "rename or add them, or say with the option columns which column holds what",
 ) -> InputError:
     """Return the error for a file without some column; `word` is "keys" or "columns"."""
     listed = ", ".join(repr(name) for name in found)
     return InputError(
         f"{where} has no {' and no '.join(repr(name) for name in missing)} among its {word} "
         f"({listed or 'none'})",
-        "rename or add them, or say with the option columns which column holds what",
+        mend,
     )
 
 

@@ -136,7 +136,7 @@ def is_utf8_name(path: Path) -> bool:
 def _below(given: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     if not is_utf8_name(given):
         raise InputError(f"the path {str(given)!a} is not UTF-8", "rename the file")
-    if not given.is_dir():
+    if not os.path.isdir(given):  # noqa: PTH112  (Path.is_dir raises for a name that is too long)
         check_regular(given)
         yield given, given.name
         return
