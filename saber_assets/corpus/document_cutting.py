@@ -116,13 +116,14 @@ def _cut_batch(
         language = document.language
         if language is None and detect_language is not None and document.text.strip():
             language = detect_language(document.text)
+        earlier = () if document.fault else reviews.set_aside(document)
         verdict = None if document.fault else reviews.read(document)
         outcomes[position] = _settled(document, reviews.source, verdict, language)
         if outcomes[position] is None:
             works.append(_Work(position, document, language, document.text))
-            if verdict is not None and verdict.outdated:
+            if earlier:
                 works[-1].note = (
-                    f"the review in {verdict.file} is of an earlier text of the document and no "
+                    f"the document has changed, so that the review in {', '.join(earlier)} no "
                     "longer applies"
                 )
     for work in works:
@@ -144,7 +145,7 @@ def _settled(
     """Return the outcome where it needs no cutter: a reader's fault, or a person's decision."""
     if document.fault:
         return DocumentOutcome(document, source, "", dropped=document.fault, language=language)
-    if verdict is None or verdict.outdated:
+    if verdict is None:
         return None
     outcome = DocumentOutcome(document, source, PERSON, language=language)
     if verdict.problems:

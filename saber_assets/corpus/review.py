@@ -50,7 +50,6 @@ class Verdict:
         problems: as the person cut them; empty unless the review is done.
         dropped: why the person drops the document, or "".
         fault: what is wrong with a review that is marked as done, where; or "".
-        outdated: the review is of an earlier text of the document; the rest says nothing then.
         found_problems: of a review with a fault, what is tagged so far.
         found_solutions: the same.
         file: name of its file.
@@ -60,7 +59,6 @@ class Verdict:
     problems: tuple[CutProblem, ...] = ()
     dropped: str = ""
     fault: str = ""
-    outdated: bool = False
     found_problems: tuple[str, ...] = ()
     found_solutions: tuple[str, ...] = ()
 
@@ -105,9 +103,14 @@ class Reviews:
             )
         entries = _entries(head[1])
         status = entries.get("status", "")
-        if entries.get("document_hash") != document_hash(document):
-            begun = status.lower() != "open" or _is_edited(text)
-            return Verdict(path.name, outdated=True) if begun else None
+        if "document_hash" not in entries:
+            return Verdict(
+                path.name,
+                fault=f"{path.name}: the line 'document_hash' is gone; delete the file to get a "
+                "new one",
+            )
+        if entries["document_hash"] != document_hash(document):
+            return None
         return self._verdict(path.name, text, head.end(), entries, status)
 
     def _verdict(
@@ -154,8 +157,6 @@ class Reviews:
     ) -> str:
         """Write the file of a document, unless a person has touched it; return its name.
 
-        A touched file for an earlier text of the document is kept under another name.
-
         Args:
             document: as its reader gave it.
             reason: a name of `REVIEW_REASONS`.
@@ -178,46 +179,48 @@ class Reviews:
             },
             tagged_document(text, pieces),
         )
-        if self._keeps(path, document):
-            return path.name
-        _write(path, content)
+        if not self._is_a_persons(path):
+            _write(path, content)
         return path.name
 
-    def _keeps(self, path: Path, document: SourceDocument) -> bool:
-        """Tell whether a file is a person's and still of use; move it aside when it no longer is.
-
-        A file that can't be read as what this module writes is a person's, too.
-        """
+    @staticmethod
+    def _is_a_persons(path: Path) -> bool:
+        """Tell whether a person has touched a file; one that can't be read is a person's."""
         try:
-            text = _load(path)
+            return _is_edited(_load(path))
         except FileNotFoundError:
             return False
         except (OSError, UnicodeDecodeError):
             return True
-        if not _is_edited(text):
-            return False
-        head = _HEAD.match(text)
-        old = _entries(head[1]).get("document_hash", "") if head else ""
-        if not old or old == document_hash(document):
-            return True
-        for number in range(1, 10_000):
-            aside = path.with_name(f"{path.stem}{_OUTDATED}{number}.md")
-            if not aside.exists():
-                path.replace(aside)
-                return False
-        return True
 
-    def close(self, document: SourceDocument) -> None:
-        """Delete the file of a document that needs no review any more, unless a person touched it.
+    def set_aside(self, document: SourceDocument) -> tuple[str, ...]:
+        """Move a touched file for an earlier text of the document out of the way.
 
-        A touched file for an earlier text stays where it is: it applies to nothing.
+        Returns:
+            The names of all files of the document that were moved, now or before.
         """
         path = self.path(document.source_id)
+        names = []
+        number = 1
+        while (aside := path.with_name(f"{path.stem}{_OUTDATED}{number}.md")).exists():
+            names.append(aside.name)
+            number += 1
         try:
-            if not _is_edited(_load(path)):
-                path.unlink(missing_ok=True)
+            text = _load(path)
         except (OSError, UnicodeDecodeError):
-            return
+            return tuple(names)
+        head = _HEAD.match(text)
+        old = _entries(head[1]).get("document_hash") if head else None
+        if old is not None and old != document_hash(document) and _is_edited(text):
+            path.replace(aside)
+            names.append(aside.name)
+        return tuple(names)
+
+    def close(self, document: SourceDocument) -> None:
+        """Delete the file of a document without need for a review, unless a person touched it."""
+        path = self.path(document.source_id)
+        if path.exists() and not self._is_a_persons(path):
+            path.unlink(missing_ok=True)
 
     def fingerprint(self) -> str:
         """Return a hash that changes whenever a person's decision does.

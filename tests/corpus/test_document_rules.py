@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -308,6 +309,24 @@ def test_booklets_with_a_solution_removed_are_left_to_a_person(
     cut = cut_by_rules(printed(language, problems, layout, form, without))
     assert cut.fault in ("count_mismatch", "not_aligned")
     assert cut.problems == ()
+
+
+@settings(max_examples=120, deadline=None)
+@given(booklet=booklets(), form=st.sampled_from(FORMS), data=st.data())
+def test_booklets_with_a_misread_heading_are_left_to_a_person(
+    booklet: tuple[str, list[tuple[str, str, list[str]]], str], form: str, data: st.DataObject
+) -> None:
+    language, problems, layout = booklet
+    lines = printed(language, problems, layout, form).split("\n")
+    word, solution, _, _, _ = LANGUAGES[language]
+    headings = [
+        place
+        for place, line in enumerate(lines)
+        if re.match(rf"\W*(section|textbf)?\W*{word} \d|{solution}\. ", line)
+    ]
+    place = data.draw(st.sampled_from(headings))
+    lines[place] = lines[place].replace(word, "Xrlbm").replace(f"{solution}.", "Slvtn.")
+    assert cut_by_rules("\n".join(lines)).problems == ()
 
 
 @settings(max_examples=100, deadline=None)
