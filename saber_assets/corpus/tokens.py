@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import pairwise
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from saber_assets.corpus.linear_formulas import level_tokens, spelling
+from saber_assets.corpus.notation import level_text
 
 MATHEMATICS_STOP_WORDS = frozenset([
     "assumption", "claim", "conjecture", "corollary", "definition", "denote",
@@ -156,9 +159,9 @@ _TYPED_SIGNS = {
     "<->": r"\leftrightarrow", "...": r"\dots",
 }  # fmt: skip
 _DROPPED_SIGNS = frozenset('$~,.;?"“”„«»`&–—')
-_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})-(?=[^\W\d_]{2})")
+_HYPHEN = re.compile(r"-(?<=[^\W\d_]{2}-)(?=[^\W\d_]{2})")
 _FRACTION_OF_DIGITS = re.compile(r"(\\[dtc]?frac\s*)(\d)\s*(\d)(?!\d)")
-_PROSE_COLON = re.compile(r"(?<!\d):|(?<!\d\s):(?!\s?\d)")
+_PROSE_COLON = re.compile(r":(?:(?<!\d:)|(?<!\d\s:)(?!\s?\d))")
 
 
 def _plain_unicode(text: str) -> str:
@@ -176,30 +179,50 @@ def _spaced(replacement: str) -> str:
     return f" {replacement} " if replacement[-1].isalpha() else replacement
 
 
-def _scan(text: str) -> list[str]:
-    """Return the raw tokens, one spelling for each sign, braces included, looks dropped."""
+class _Spellings(dict[str, str]):
+    """The spelling of each raw token that occurred, or "" where it shows nothing."""
+
+    def __init__(self, further: Callable[[str], str] | None = None) -> None:
+        super().__init__()
+        self.further = further
+
+    def __missing__(self, token: str) -> str:
+        if len(self) >= _KNOWN_TOKENS:
+            self.clear()
+        found = _spelling(token)
+        if found and self.further is not None:
+            found = self.further(found)
+        self[token] = found
+        return found
+
+
+_KNOWN_TOKENS = 1 << 18
+_TYPESET = _Spellings()
+_LEVELLED = _Spellings(spelling)
+
+
+def _spelling(token: str) -> str:
+    """Return the one spelling of a raw token, or "" where it shows nothing."""
+    first = token[0]
+    if first == "\\":
+        return "" if token in _SILENT_COMMANDS else _SAME_COMMAND.get(token, token)
+    if first in _DROPPED_SIGNS:
+        return ""
+    if first.isalpha():
+        return token.lower()
+    if len(token) > 1 and not first.isdigit():
+        return _TYPED_SIGNS.get(token, "")
+    return token
+
+
+def _scan(text: str, spellings: _Spellings) -> list[str]:
+    """Return the tokens, one spelling for each sign, braces included, looks dropped."""
     if not text.isascii():
         text = _plain_unicode(text)
     if "\\" in text:
         text = _FRACTION_OF_DIGITS.sub(r"\1{\2}{\3}", _LAYOUT.sub(" ", text))
-    text = _HYPHEN.sub(" ", text)
-    text = _PROSE_COLON.sub(" ", text)
-    found = []
-    for token in _TOKEN.findall(text):
-        first = token[0]
-        if first == "\\":
-            if token not in _SILENT_COMMANDS:
-                found.append(_SAME_COMMAND.get(token, token))
-        elif first in _DROPPED_SIGNS:
-            continue
-        elif first.isalpha():
-            found.append(token.lower())
-        elif len(token) > 1 and not first.isdigit():
-            if token in _TYPED_SIGNS:
-                found.append(_TYPED_SIGNS[token])
-        else:
-            found.append(token)
-    return found
+    text = _PROSE_COLON.sub(" ", _HYPHEN.sub(" ", text))
+    return [found for found in map(spellings.__getitem__, _TOKEN.findall(text)) if found]
 
 
 def _ungroup(tokens: list[str]) -> list[str]:
@@ -233,17 +256,22 @@ def shingle_tokens(text: str) -> list[str]:
 
     Words are NFC-normalised and lower-cased. Each number, sign, bracket and LaTeX command is a
     token of its own, in order: "at most 12" and "at most 17" differ, and so do `x^2+3x-4` and
-    `x^2-3x+4`. Levelled is what re-typesetting changes: `$` and `\(`, `\dfrac` and `\frac`,
-    `\frac12` and `\frac{1}{2}`, `x^{2}`, `x^2` and `x²`, `\leq` and `≤`, `\left`, `\,`, fonts,
-    hyphens inside words, and the punctuation of prose.
+    `x^2-3x+4`. Levelled is what re-typesetting changes (`notation.py`): `$` and `\(`, `\dfrac`,
+    `{a \over b}` and `a/b`, `x^{2}`, `x^2` and `x²`, `\leq` and `≤`, `$ABC$` and `$A B C$`,
+    `\left`, `\,`, fonts, entities, the number before a problem, and the punctuation of prose.
 
     Args:
         text: a statement or a solution; may be empty.
 
     Returns:
-        Tokens in order; empty where the text shows nothing.
+        Tokens in order, without braces; empty where the text shows nothing.
     """
-    tokens = _scan(text)
+    return level_tokens(_scan(level_text(text), _LEVELLED))
+
+
+def _typeset_tokens(text: str) -> list[str]:
+    """Return the tokens of a text, one spelling for each sign, braces that matter included."""
+    tokens = _scan(text, _TYPESET)
     return _ungroup(tokens) if "{" in tokens or "}" in tokens else tokens
 
 
@@ -270,7 +298,7 @@ def mathematics_tokens(text: str) -> list[str]:
     Returns:
         Tokens in order, with repeats.
     """
-    scanned = shingle_tokens(_FIGURE_CODE.sub(" ", text))
+    scanned = _typeset_tokens(_FIGURE_CODE.sub(" ", text))
     tokens = [_RETRIEVAL_SAME.get(token, token) for token in scanned]
     out: list[str] = []
     position = 0
@@ -299,53 +327,6 @@ def _base_of(tokens: list[str], position: int) -> str:
     if position >= 2 and tokens[position - 2] in _SCRIPTS:
         return ""
     return base
-
-
-_DECISIVE_WORDS = frozenset(
-    (
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-        "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-        "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
-        "hundred", "thousand", "million", "half", "third", "quarter", "once", "twice", "double",
-        "triple", "first", "second", "fourth", "fifth", "sixth", "last", "most", "least", "more",
-        "less", "fewer", "greater", "smaller", "larger", "greatest", "smallest", "largest",
-        "maximum", "minimum", "maximal", "minimal", "maximize", "minimize", "maximise", "minimise",
-        "not", "no", "never", "without", "non", "odd", "even", "positive", "negative", "exactly",
-        "increasing", "decreasing", "sum", "difference", "product", "quotient", "inside", "outside",
-        "plus", "minus", "times", "converges", "diverges", "prime", "composite", "rational",
-        "irrational", "real", "complex", "integer", "integers", "all", "some", "any", "every",
-    )
-)  # fmt: skip
-_SHORT_ENGLISH = frozenset(
-    (
-        "a", "i", "of", "to", "in", "is", "it", "at", "on", "by", "be", "as", "or", "if", "an",
-        "we", "so", "no", "up", "do", "he", "my", "me", "us", "am", "go", "th", "st", "nd", "rd",
-    )
-)  # fmt: skip
-
-
-def decisive_tokens(tokens: Iterable[str]) -> tuple[str, ...]:
-    """Return what two copies of one problem must share to the last sign, whatever its length.
-
-    That is, in order: every token that is not a word (numbers, signs, brackets, LaTeX
-    commands), words that set a number, bound, parity, sign or quantifier ("twelve", "least",
-    "odd", "not"), and the letters of names of one or two letters (`x`, `AB`; letters rather
-    than names, because `xy` and `x y` are typeset alike). Order counts: `AB` is not `BA`, and
-    3 pens with 5 books are not 5 pens with 3 books.
-
-    Args:
-        tokens: as `shingle_tokens` returns them.
-
-    Returns:
-        The sequence; equal for texts that may be copies of each other.
-    """
-    found: list[str] = []
-    for token in tokens:
-        if not token[0].isalpha() or token in _DECISIVE_WORDS:
-            found.append(token)
-        elif len(token) <= 2 and token not in _SHORT_ENGLISH:
-            found.extend(token)
-    return tuple(found)
 
 
 def shingles(tokens: list[str], size: int) -> frozenset[tuple[str, ...]]:

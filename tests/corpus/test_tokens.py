@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from saber_assets.corpus.decisive import decisive_tokens
 from saber_assets.corpus.tokens import (
     MATHEMATICS_STOP_WORDS,
-    decisive_tokens,
     mathematics_tokens,
     shingle_tokens,
     shingles,
