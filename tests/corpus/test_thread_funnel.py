@@ -271,7 +271,7 @@ def test_the_judge_reads_rendered_text_and_the_decision_holds_untouched_text():
 
 
 def test_long_threads_show_whole_comments_within_the_limits_and_say_so(monkeypatch):
-    monkeypatch.setattr(thread_funnel, "MOST_CHARACTERS", 30)
+    monkeypatch.setattr(thread_funnel, "MOST_CHARACTERS", 31)
     monkeypatch.setattr(thread_funnel, "MOST_COMMENTS", 3)
     judge = Script()
     texts = ["sol " + "x" * 20, "sol too long", "right sol", "a", "never"]

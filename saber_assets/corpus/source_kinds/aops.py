@@ -30,7 +30,7 @@ _WITHOUT_THREAD = 100
 _LARGEST_BIT = 1 << 26
 
 
-@dataclass(frozen=True)
+@dataclass
 class AopsKind:
     """Threads as an array of topics, as JSON Lines, or as a folder of files.
 

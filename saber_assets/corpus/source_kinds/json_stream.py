@@ -27,6 +27,8 @@ LONGEST_VALUE = 1 << 28
 _FRAGMENT = 4096
 _NEAR_THE_END = 16
 """An error that near to the end of the window may be due to the cut, as in `tru|e`."""
+_AFTER_NUMBER = 3
+"""Characters behind a number that show that it doesn't go on, as `e-1` would."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\x1e]*")
 _FIRST_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*")\s*:')
@@ -130,11 +132,10 @@ class _Window:
         """Return where a pattern matches next, at least `after` characters ahead, as a distance."""
         while True:
             match = pattern.search(self.text, self.at + after)
-            # a match at the very end of the window could be longer with more text
-            if match and (self.ended or match.end() < len(self.text)):
+            if match:
                 return match.start() - self.at
             if not self.grow():
-                return match.start() - self.at if match else None
+                return None
 
 
 def _values(path: Path, window: _Window) -> Iterator[Placed]:
@@ -251,7 +252,8 @@ def _decode(window: _Window, decoder: json.JSONDecoder) -> Any:
             return Broken("", error.msg[:1].lower() + error.msg[1:])
         except (ValueError, RecursionError) as error:
             return Broken("", str(error))
-        if end == len(window.text) and not isinstance(value, (dict, list, str)) and window.grow():
+        whole = isinstance(value, (dict, list, str)) or end + _AFTER_NUMBER <= len(window.text)
+        if not whole and window.grow():
             continue
         window.advance(end)
         return value

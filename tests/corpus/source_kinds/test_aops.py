@@ -156,6 +156,7 @@ BROKEN = [
     '{"topic_id": 41, "posts": [}',
     '{"topic_id": 41, "posts": [{"post_canonical": "x"}]}}',
     '{"topic_id": 41 "posts": []}',
+    '{"topic_id": 41, "posts": [{"topic_id": 41, "text": "a", {"topic_id": 41, "text": "b"}]}',
 ]
 
 
@@ -167,11 +168,12 @@ def test_a_broken_topic_costs_no_other(tmp_path, broken, array):
     path = tmp_path / ("a.json" if array else "a.jsonl")
     path.write_text("[" + ",\n".join(values) + "]" if array else "\n".join(values))
     found = read(path)
-    assert [t.source_id for t in found if t.fault is None and t.source_id != "41"] == list("1234")
+    sound = [t.source_id for t in found if t.fault is None and t.source_id[:2] != "41"]
+    assert sound == list("1234")
     rest = [t for t in found if t.source_id not in set("1234")]
     assert rest
     assert all(t.posts for t in found)
-    if not broken.endswith("}}"):
+    if not broken.endswith(("}}", '"b"}]}')):
         assert [(t.source_id, t.fault) for t in rest] == [("41", "unreadable")]
         assert "item 3" in rest[0].location or "line 3" in rest[0].location
 
@@ -223,6 +225,13 @@ def test_broken_values_are_told_with_small_chunks_too(tmp_path, monkeypatch):
         monkeypatch.setattr(json_stream, "CHUNK", chunk)
         values = [placed.value for placed in iter_json(path)]
         assert [isinstance(value, Broken) for value in values] == [False, True, True, False]
+
+
+def test_numbers_are_not_cut_where_the_window_ends(tmp_path, monkeypatch):
+    (tmp_path / "a.json").write_text("[12345, 67, true, 8.5, 8e-1]")
+    for chunk in (1, 2, 3, 4):
+        monkeypatch.setattr(json_stream, "CHUNK", chunk)
+        assert [v.value for v in iter_json(tmp_path / "a.json")] == [12345, 67, True, 8.5, 0.8]
 
 
 def test_raw_line_breaks_and_tabs_in_strings(tmp_path):
