@@ -8,20 +8,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from saber_assets.corpus.source_kinds import options as opt
 from saber_assets.corpus.source_kinds.latex_collection import Collection
 from saber_assets.corpus.source_kinds.latex_comments import is_escaped, strip_comments
 from saber_assets.corpus.source_kinds.latex_declarations import declarations
 from saber_assets.corpus.source_kinds.latex_documents import Diagnostic
 from saber_assets.corpus.source_kinds.latex_files import (
-    ARCHIVE_SUFFIXES,
     LATEX_SUFFIXES,
     archive_beginnings,
     decode,
     is_archive,
-    tree_of,
+    trees,
 )
 from saber_assets.corpus.source_kinds.latex_roles import CHOOSABLE, Roles
 from saber_assets.corpus.source_kinds.protocol import Shape, SourceRecord
+from saber_assets.corpus.source_kinds.source_files import walk
 from saber_assets.errors import InputError
 
 BEGINNING = 65536
@@ -30,7 +31,6 @@ BEGINNING = 65536
 _FILES_LOOKED_AT = 40
 _ENVIRONMENT = re.compile(r"\\begin[ \t]{0,9}\{([^{}\\\n]{1,80})\}|\\(question)(?![A-Za-z@])")
 _INCLUDED = re.compile(rb"\\(?:input|include|subfile)[ \t]{0,9}\{([A-Za-z0-9_./ \-]{1,200})\}")
-_OPTIONS = ("environments",)
 
 
 class LatexKind:
@@ -75,13 +75,7 @@ class LatexKind:
         """
         chosen = _environments(options)
         ids: dict[str, int] = {}
-        for path in paths:
-            tree = tree_of(Path(path))
-            if not tree.names():
-                raise InputError(
-                    f"{path} holds no LaTeX file",
-                    f"give a place with files that end in one of {', '.join(LATEX_SUFFIXES)}",
-                )
+        for tree in trees([Path(path) for path in paths]):
             yield from Collection(tree, chosen, ids).records()
 
     def diagnose(self, paths: tuple[Path, ...], options: Mapping[str, Any]) -> Iterator[Diagnostic]:
@@ -91,8 +85,8 @@ class LatexKind:
             InputError: as `read`.
         """
         chosen = _environments(options)
-        for path in paths:
-            collection = Collection(tree_of(Path(path)), chosen, {})
+        for tree in trees([Path(path) for path in paths]):
+            collection = Collection(tree, chosen, {})
             for _ in collection.records():
                 yield from collection.take_diagnostics()
             yield from collection.take_diagnostics()
@@ -125,11 +119,7 @@ def holds_problems(beginning: bytes) -> bool:
 
 
 def _environments(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    unknown = sorted(set(options) - set(_OPTIONS))
-    if unknown:
-        raise InputError(
-            f"the kind latex knows no option {unknown[0]!r}", f"use {', '.join(_OPTIONS)}"
-        )
+    opt.check_known("latex", options, ("environments",))
     chosen = options.get("environments", {})
     if not isinstance(chosen, Mapping) or not set(chosen) <= set(CHOOSABLE):
         raise InputError(
@@ -147,12 +137,17 @@ def _environments(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {role: tuple(names) for role, names in chosen.items()}
 
 
+def is_latex(path: Path) -> bool:
+    """Tell from its name whether a file is LaTeX, or an archive that may hold some."""
+    return path.suffix.lower() in LATEX_SUFFIXES or is_archive(path)
+
+
 def _beginnings(path: Path) -> Iterator[bytes]:
     """Yield the first bytes of the LaTeX files that a path stands for, not of too many."""
     if path.is_dir():
-        tree = tree_of(path)
-        for name in islice(tree.names(), _FILES_LOOKED_AT):
-            yield _beginning(path / name)
+        files = (p for p in walk(path) if isinstance(p, Path) and not p.is_dir())
+        for file in islice((p for p in files if is_latex(p)), _FILES_LOOKED_AT):
+            yield from [_beginning(file)] if not is_archive(file) else _beginnings(file)
     elif is_archive(path):
         yield from archive_beginnings(path, BEGINNING, _FILES_LOOKED_AT)
     elif path.suffix.lower() in LATEX_SUFFIXES:
@@ -174,5 +169,3 @@ def _beginning(path: Path) -> bytes:
 
 
 KIND = LatexKind()
-
-__all__ = ["ARCHIVE_SUFFIXES", "KIND", "LatexKind", "holds_problems"]

@@ -119,6 +119,10 @@ class Collection:
 
     def records(self) -> Iterator[SourceRecord]:
         """Yield the problems, orphaned solutions and lost files of the collection."""
+        for name, what in self._tree.unread:
+            lost = Diagnostic(name, f"{name} can't be read: {what}", True)
+            self._diagnostics.append(lost)
+            yield self._lost(lost)
         roots, referring = self._overview()
         if len(roots) > 1:
             for root in roots:

@@ -168,7 +168,10 @@ def load(tree: Tree, name: str) -> tuple[str, str | None]:
     Raises:
         ValueError: where it can't be read; the message says why.
     """
-    size = tree.size(name)
+    try:
+        size = tree.size(name)
+    except OutsideError as error:
+        raise ValueError("it leads out of the collection") from error
     if size is None:
         raise ValueError("there is no such file")
     if size > LARGEST_FILE:

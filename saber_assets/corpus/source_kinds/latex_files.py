@@ -6,14 +6,16 @@ the folder, links that lead out of it and pipes are refused.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from saber_assets.corpus.source_kinds.source_files import check_regular, is_utf8_name, walk
 from saber_assets.errors import InputError
 
 LATEX_SUFFIXES = (".tex", ".ltx", ".latex")
@@ -51,6 +53,8 @@ class Tree(Protocol):
 
     prefix: str
     """What is put before names in ids and locations: the archive's name, or ""."""
+    unread: list[tuple[str, str]]
+    """Files that can't be read, and why."""
 
     def names(self) -> list[str]:
         """Return the names of the LaTeX files, sorted."""
@@ -84,34 +88,34 @@ def inner_name(name: str) -> str:
 
 
 class FolderTree:
-    """Files in a folder; with `only`, of which that one file is the start."""
+    """LaTeX files below a folder.
 
-    def __init__(self, folder: Path, only: str | None = None) -> None:
+    Args:
+        folder: the top; nothing outside it can be included.
+        files: the files that are read, below it; others only where one of these includes them.
+    """
+
+    def __init__(self, folder: Path, files: Iterable[Path]) -> None:
         self.prefix = ""
+        self.unread: list[tuple[str, str]] = []
         self._folder = folder
         self._top = folder.resolve()
-        self._only = only
+        self._named = {path.relative_to(folder).as_posix() for path in files}
 
     def names(self) -> list[str]:
-        """Return the names of the LaTeX files, sorted; hidden folders and files are left out."""
-        if self._only is not None:
-            return [self._only]
-        found = []
-        for path in self._folder.rglob("*"):
-            if path.suffix.lower() not in LATEX_SUFFIXES:
-                continue
-            name = path.relative_to(self._folder).as_posix()
-            if name.startswith(".") or "/." in name or self.size(name) is None:
-                continue
-            found.append(name)
-        return sorted(found)
+        """Return the names of the files that are read, sorted."""
+        return sorted(self._named)
 
     def size(self, name: str) -> int | None:
-        """Return a file's bytes; None for a link that leads out, and what is no plain file."""
+        """Return a file's bytes; None where there is no such plain file.
+
+        Raises:
+            OutsideError: for a link that leads out of the folder.
+        """
         path = self._path(name)
         try:
             return path.stat().st_size if path.is_file() else None
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def read(self, name: str) -> bytes:
@@ -120,7 +124,7 @@ class FolderTree:
 
     def _path(self, name: str) -> Path:
         path = self._folder / name
-        if name != self._only and not path.resolve().is_relative_to(self._top):
+        if name not in self._named and not path.resolve().is_relative_to(self._top):
             raise OutsideError(name)
         return path
 
@@ -128,8 +132,9 @@ class FolderTree:
 class ArchiveTree:
     """The text files of a tar archive, held in memory; nothing is written to disk."""
 
-    def __init__(self, path: Path) -> None:
-        self.prefix = path.name + "/"
+    def __init__(self, path: Path, label: str | None = None) -> None:
+        self.prefix = (label or path.name) + "/"
+        self.unread: list[tuple[str, str]] = []
         self._files: dict[str, bytes] = {}
         total = 0
         try:
@@ -139,6 +144,10 @@ class ArchiveTree:
                         raise _too_large(path, LARGEST_ARCHIVE)
                     name = _plain_name(member)
                     if name is None:
+                        continue
+                    if member.size > LARGEST_FILE:
+                        what = f"it has more than {LARGEST_FILE // 2**20} MiB"
+                        self.unread.append((name, what))
                         continue
                     total += member.size
                     if total > LARGEST_ARCHIVE_TEXT:
@@ -198,8 +207,6 @@ def _plain_name(member: tarfile.TarInfo) -> str | None:
     """Return the name of a plain text file; None for links, devices, hostile names, the rest."""
     if not member.isreg() or not member.name.lower().endswith(_TEXT_SUFFIXES):
         return None
-    if member.size > LARGEST_FILE:
-        return None
     try:
         return inner_name(member.name)
     except OutsideError:
@@ -217,25 +224,48 @@ def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(ARCHIVE_SUFFIXES)
 
 
-def tree_of(path: Path) -> Tree:
-    """Return the files of a folder, an archive, or one file (with the folder it stands in).
+def trees(paths: Sequence[Path]) -> Iterator[Tree]:
+    """Yield the collections that paths stand for: folders, archives, files together.
+
+    A folder is one collection, and each archive in it another. Single files are one collection
+    below the folder that they share.
 
     Raises:
         InputError: where there is nothing, or nothing that can be LaTeX.
     """
-    if path.is_dir():
-        return FolderTree(path)
-    if not path.is_file():
-        raise InputError(f"{path} does not exist", "check the path")
-    if is_archive(path):
-        return ArchiveTree(path)
-    if path.suffix.lower() not in LATEX_SUFFIXES:
+    single = [path for path in paths if not path.is_dir() and not is_archive(path)]
+    for path in single:
+        check_regular(path)
+        if path.suffix.lower() not in LATEX_SUFFIXES:
+            raise InputError(
+                f"{path} is no LaTeX file",
+                f"give a folder, or a file that ends in one of "
+                f"{', '.join((*LATEX_SUFFIXES, *ARCHIVE_SUFFIXES))}",
+            )
+    for path in paths:
+        if path.is_dir():
+            yield from _in_folder(path)
+        elif is_archive(path):
+            check_regular(path)
+            yield ArchiveTree(path)
+        elif path == single[0]:
+            folder = Path(os.path.commonpath([file.parent for file in single]))
+            yield FolderTree(folder, single)
+
+
+def _in_folder(folder: Path) -> Iterator[Tree]:
+    files = [entry for entry in walk(folder) if isinstance(entry, Path) and is_utf8_name(entry)]
+    sources = [path for path in files if path.suffix.lower() in LATEX_SUFFIXES]
+    archives = [path for path in files if is_archive(path)]
+    if not sources and not archives:
         raise InputError(
-            f"{path} is no LaTeX file",
-            f"give a folder, or a file that ends in one of "
-            f"{', '.join((*LATEX_SUFFIXES, *ARCHIVE_SUFFIXES))}",
+            f"{folder} holds no LaTeX file",
+            f"give a place with files that end in one of {', '.join(LATEX_SUFFIXES)}",
         )
-    return FolderTree(path.parent, path.name)
+    if sources:
+        yield FolderTree(folder, sources)
+    for path in archives:
+        yield ArchiveTree(path, path.relative_to(folder).as_posix())
 
 
 def decode(data: bytes) -> tuple[str, str | None]:
