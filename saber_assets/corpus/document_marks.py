@@ -36,6 +36,7 @@ _NOTE = re.compile(r"\([^()$\n]*\)|\[[^\[\]$\n]*\]")
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?[º°]?")
 _LABEL = re.compile(r"([A-Z]{0,2})[-.\s]?(\d{1,3}(?:\.\d{1,2})?)")
 _ROMAN = re.compile(r"(?=[IVX])(X{0,3})(IX|IV|V?I{0,3})")
+_ROMAN_PART = re.compile(r"(?:[ivxl]+|[a-z])\Z")
 _BARE = re.compile(r"([A-Z]{0,2}-?\d{1,3})(?:\s*([.)])(?=\s|$|[*_}\]])|(?=\s*(?:$|[*_}\]])))")
 _ORDINAL_HEAD = re.compile(
     r"(\d{1,3})\s*(?:\.|[-–]?(?:er|re|e|ère|ème|eme|a|o|ª|º)\.?)?\s+([^\W\d_]+)(?![^\W_])"
@@ -43,7 +44,10 @@ _ORDINAL_HEAD = re.compile(
 _GLUED = re.compile(r"([^\W\d_][^\W_]*?)(\d{1,3})")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-zäöüßé]+)\*?\}(?:\[[^\]\n]*\])?")
 _CONTENTS = re.compile(r"(?:\.[ \t]*){4,}\d*\s*$")
+_PLAIN = re.compile(r"\A[^$\\=<>]*\Z")
 _LONGEST_HEADING = 90
+_LONGEST_TITLE = 8
+_ITEM = re.compile(r"\\item\b")
 _REPEATED = 3
 
 
@@ -106,7 +110,10 @@ def _marks_of(line: str, offset: int, repeated: bool) -> Iterator[Mark]:
     if not core or _CONTENTS.search(core):
         return
     decorated = bool(line[:begin].strip())
-    mark = _word_mark(core, offset, offset + begin)
+    apart = decorated and not _ITEM.search(line[:begin])
+    if core[0].islower() and not decorated:
+        return  # the rest of a sentence from the line before
+    mark = _word_mark(core, offset, offset + begin, apart)
     if mark is None and not repeated:
         mark = _bare_mark(line[:begin], core, offset, offset + begin, decorated)
     if mark is not None:
@@ -129,14 +136,14 @@ def _environment_marks(line: str, offset: int) -> Iterator[Mark]:
         )
 
 
-def _word_mark(core: str, start: int, begin: int) -> Mark | None:
+def _word_mark(core: str, start: int, begin: int, apart: bool) -> Mark | None:
     masked = _NOTE.sub(lambda match: " " * len(match[0]), core)
     ordinal = _ORDINAL_HEAD.match(masked)
     skip = ordinal.end() if ordinal and _heads(ordinal[2]) else 0
     first, length = _segment(masked, skip)
-    phrase = _phrase(first)
+    phrase = _phrase(first, apart)
     if phrase is None and len(masked) < _LONGEST_HEADING:
-        whole = _phrase(masked)
+        whole = _phrase(masked, apart)
         if whole and whole.kind in ("problems", "solutions"):
             phrase, length = whole, len(masked)
     if phrase is None or length > _LONGEST_HEADING:
@@ -144,7 +151,7 @@ def _word_mark(core: str, start: int, begin: int) -> Mark | None:
     if phrase.kind in ("problem", "solution"):
         second, further = _segment(masked[length:].lstrip(" \t-–—:"), 0)
         gap = len(masked) - length - len(masked[length:].lstrip(" \t-–—:"))
-        other = _phrase(second)
+        other = _phrase(second, apart)
         if other and {phrase.kind, other.kind} == {"problem", "solution"}:
             named = _named(phrase, other)
             if named:
@@ -182,14 +189,14 @@ def _segment(masked: str, skip: int) -> tuple[str, int]:
     return masked[: stop.start()], stop.end()
 
 
-def _phrase(text: str) -> _Phrase | None:
+def _phrase(text: str, apart: bool) -> _Phrase | None:
     tokens = [token for raw in _TOKEN.findall(text) for token in _split(raw)]
     if not tokens or len(tokens) > 12:
         return None
     folded = [words.fold(token) for token in tokens]
     kinds = [_kind(token) for token in folded]
     whole = text.strip(" \t-–—.:")
-    part = _part(folded, kinds)
+    part = _part(folded, kinds, free=apart or whole.isupper()) if _PLAIN.search(text) else None
     if part:
         return part
     if "solution" in kinds:
@@ -198,7 +205,7 @@ def _phrase(text: str) -> _Phrase | None:
         return _Phrase("answer")
     if kinds == ["proof"]:
         return _Phrase("proof")
-    if kinds == ["alternative"]:
+    if kinds == ["alternative"] and folded[0] in words.LONE_ALTERNATIVE:
         return _Phrase("solution", alternative=True)
     return _problem_phrase(tokens, kinds, whole)
 
@@ -231,14 +238,21 @@ def _kind(folded: str) -> str:
     return ""
 
 
-def _part(folded: list[str], kinds: list[str]) -> _Phrase | None:
+def _part(folded: list[str], kinds: list[str], free: bool) -> _Phrase | None:
+    """Return the part that a line heads; only a line set apart may hold words that aren't known."""
     places = [place for place, kind in enumerate(kinds) if kind in ("problems", "solutions")]
     if not places or places[0] > 3 or "solution" in kinds:
         return None
     between = folded[places[0] + 1 : places[-1]]
-    if len(places) > 1 and any(word in words.JOINING for word in between):
+    if any(word in words.JOINING for word in between):
         return None
-    if any(len(word) > 4 and word not in words.PART for word in folded[: places[0]]):
+    known = all(
+        kind not in ("", "number")
+        or word in words.PART
+        or (len(word) <= 3 and (word.isdigit() or _ROMAN_PART.match(word)))
+        for word, kind in zip(folded, kinds, strict=True)
+    )
+    if not known and (not free or len(folded) > _LONGEST_TITLE):
         return None
     return _Phrase("solutions" if kinds[places[0]] == "solutions" else "problems")
 

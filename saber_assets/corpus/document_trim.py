@@ -15,12 +15,14 @@ from saber_assets.corpus.documents import Piece, PieceKind
 
 _BREAK = re.compile(
     r"\s*(?:\\(?:newpage|clearpage|pagebreak|hrule|hrulefill|bigskip|medskip)\b.*"
-    r"|\\end\s*\{(?:document|enumerate|itemize)\}|-{3,}|\*{3,}|_{3,}|<!--.*-->|\f)\s*"
+    r"|\\end\s*\{document\}|-{3,}|\*{3,}|_{3,}|<!--.*-->|\f)\s*"
 )
-_PAGE_NUMBER = re.compile(r"\s*(?:[-–—]\s*\d{1,4}\s*[-–—]|\d{1,4}\s*/\s*\d{1,4})\s*")
+_PAGE_NUMBER = re.compile(r"\s*[-–—]\s*\d{1,4}\s*[-–—]\s*")
 _PAGE_WORD = re.compile(r"\s*([^\W\d_]+)\.?\s*\d{1,4}(?:\s*(?:/|\w{1,4})\s*\d{1,4})?\s*")
-_BARE_NUMBER = re.compile(r"\s*\d{1,4}\s*")
-_HEADING = re.compile(r"\s*(?:#{1,6}\s+\S.*|\\(?:sub)*section\*?\s*\{[^{}]*\}|\\chapter.*)\s*")
+_BARE_NUMBER = re.compile(r"\s*\d{1,4}(?:\s*/\s*\d{1,4})?\s*")
+_HEADING = re.compile(
+    r"\s*(?:#{1,6}\s+(?=.*[^\W\d_]).*|\\(?:sub)*section\*?\s*\{[^{}]*\}|\\chapter.*)\s*"
+)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _REPEATED = 3
 

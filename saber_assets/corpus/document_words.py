@@ -55,6 +55,8 @@ ALTERNATIVE = _words(
     "alternative alternativ alternativa alternativo alternate another other otra autre altra outra "
     "variante variant andere weitere другое альтернативное annan inne jiné"
 )
+LONE_ALTERNATIVE = _words("alternative alternativ alternativa alternativo variante variant")
+"""Those that head another solution without the word for solution."""
 ORDINAL = {
     fold(word): number
     for number, words in {

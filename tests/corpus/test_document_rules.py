@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,6 +106,25 @@ def test_a_bare_number_at_the_end_is_content() -> None:
     assert [p.solutions for p in cut.problems] == [("12",), ("7",)]
 
 
+@pytest.mark.parametrize(
+    "end", ["3/4", "7", "#### 16", "\\item b\n\\end{enumerate}", "So it is $-3-$", "--"]
+)
+def test_ends_that_are_content(end: str) -> None:
+    text = f"Problem 1. A\n\nSolution. B\n\n{end}\n\nProblem 2. C\n\nSolution. D\n\n{end}\n"
+    assert [p.solutions for p in cut_by_rules(text).problems] == [
+        (f"B\n\n{end}",),
+        (f"D\n\n{end}",),
+    ]
+
+
+@pytest.mark.parametrize(
+    "end", ["Page 3 of 9", "Seite 4", "- 5 -", "---", "\\newpage", "## Day 2", "12\n\f"]
+)
+def test_ends_that_are_the_pages(end: str) -> None:
+    text = f"Problem 1. A\n\nSolution. B\n\n{end}\n\nProblem 2. C\n\nSolution. D\n\n{end}\n"
+    assert [p.solutions for p in cut_by_rules(text).problems] == [("B",), ("D",)]
+
+
 def test_an_answer_is_no_part_of_the_statement() -> None:
     problem = cut_by_rules(text_of("answers_first.md")).problems[0]
     assert problem.problem == "What is the largest two-digit prime?"
@@ -157,6 +177,14 @@ NO_HEADINGS = (
     "Answer the question:",
     "Let \\begin{equation}",
     "(1) $x+y=2$",
+    "The solutions are $3$ and $-3.$",
+    "Total solutions: ${17 \\choose 4}$.",
+    "Thus, all solutions are (1, 2) and (2, 1).",
+    "No solutions.",
+    "    \\item[(ii)] Find all integer solutions.",
+    " answer.",
+    "Another:",
+    "59. Mathematics Cup 2031 ....... 4",
 )
 
 
@@ -360,3 +388,27 @@ def test_parts_begin_at_problems() -> None:
     assert parts is not None and "".join(parts) == text
     assert [part[:12] for part in parts[1:]] == ["## Problem 2", "## Problem 3"]
     assert parts_at_problems(text, 100) is None
+
+
+@pytest.mark.parametrize("layout", ["alternating", "two parts"])
+def test_booklets_of_real_problems(layout: str) -> None:
+    path = Path(__file__).parents[2].parent / "shared" / "data" / "problems" / "real_1684.jsonl"
+    if not path.exists():
+        pytest.skip("the real problems are not beside the project")
+    with path.open(encoding="utf-8") as lines:
+        rows = [orjson.loads(line) for line in lines]
+    solved = [row for row in rows if row["problem"].strip() and row["solution"].strip()][::2]
+    exact = damaged = booklets = 0
+    for start in range(0, len(solved) - 3, 4):
+        problems = [
+            (str(n), row["problem"].strip(), [row["solution"].strip()])
+            for n, row in enumerate(solved[start : start + 4], start=1)
+        ]
+        form = FORMS[booklets % len(FORMS)]
+        cut = cut_by_rules(printed("en", problems, layout, form))
+        exact += [(p.number, p.problem, list(p.solutions)) for p in cut.problems] == problems
+        less = printed("en", problems, layout, form, without=booklets % 4)
+        damaged += bool(cut_by_rules(less).problems)
+        booklets += 1
+    assert damaged == 0
+    assert exact >= 0.9 * booklets
