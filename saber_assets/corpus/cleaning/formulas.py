@@ -41,6 +41,7 @@ _WORDS_IN_FORMULA = re.compile(
     r"\\(?:text\w{0,4}|mbox|mathrm|operatorname|begin|end)\*?\s{0,3}\{[^{}]{0,200}\}|\\[A-Za-z]+"
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_NEW_SENTENCE = re.compile(r"[.?!]\s+[A-Z][a-z]")
 _FUNCTIONS = {
     "arccos", "arcsin", "arctan", "arg", "cm", "cos", "cosh", "cot", "csc", "deg", "det",
     "dim", "exp", "ft", "gcd", "hr", "hrs", "inf", "ker", "kg", "km", "lcm", "lg", "lim", "ln",
@@ -212,7 +213,9 @@ def _is_prose(inner: str, following: str) -> bool:
     words = _words(inner)
     if cannot_close:
         return loose or bool(words) or inner[-1:] in _OPERATORS or inner[-1:].isalpha()
-    if len(words) >= 2 or (words and loose):
+    if loose and following[:1] == " " and following[1:].isdigit():  # `$500 - $ 155`
+        return True
+    if len(words) >= 2 or (words and loose) or _NEW_SENTENCE.search(inner):
         return True
     return loose and (following[:1].isalpha() or following[:1] == "\\")
 

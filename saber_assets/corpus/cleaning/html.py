@@ -225,8 +225,8 @@ def _character(mark: re.Match[str]) -> str:
         code = int(mark["decimal"]) if mark["decimal"] else int(mark["hex"], 16)
     if code in _GONE:
         return ""
-    if code in (0x0A, 0x0D):
-        return "\n"
+    if code in (0x0A, 0x0D, 0xA0):
+        return " " if code == 0xA0 else "\n"
     if code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
         return mark[0]
     return chr(code)

@@ -53,7 +53,7 @@ _NEXT = r"(?=[A-Z$\\(\"“‘'¿¡\d\[*]|[^\x00-\x7f])"
 _STOP = rf"(?:[.:)\]]{{1,2}}{_END_MARKUP}\s+|{_END_MARKUP}[.:]?\s*\n\s*)"
 
 _WORD_OF_NAME = r"(?:[^\W\d_][\w.'’-]{0,30}|&|\+)"
-_NAMES = rf"(?-i:[^\W\d_a-z]){_WORD_OF_NAME}{{0,1}}(?:,? {_WORD_OF_NAME}){{0,11}}"
+_NAMES = rf"(?-i:[^\W\d_a-z])[\w.'’-]{{0,30}}(?:,? {_WORD_OF_NAME}){{0,11}}"
 _AUTHOR = (
     r"(?:(?:Problem )?(?:Proposed|Posed|Suggested|Submitted|Contributed|Authored) by|Proposer[s:]?"
     rf"|Author\(?s?\)?:)\s{{1,3}}{_NAMES}(?: ?\([^()\n$]{{2,40}}\))?"
