@@ -87,7 +87,8 @@ def frame_of(statements: list[str]) -> pl.DataFrame:
         "solution": [f"The answer is {place}." for place in range(count)],
         "fault": pl.Series([None] * count, dtype=pl.String),
     }
-    return pl.DataFrame(columns).select(list(RAW_PROBLEMS.columns))
+    # columns that deduplication does not read stay null
+    return pl.concat([RAW_PROBLEMS.empty(), pl.DataFrame(columns)], how="diagonal")
 
 
 def sign_and_sort(token_lists: list[list[str]]) -> None:

@@ -10,8 +10,15 @@ it is another problem. The price is that copies that differ in a sign stay two p
 Statements that point at a figure are duplicates only if their solutions agree as well, because
 the text alone does not say which figure.
 
+Two near-duplicates with different short answers stay two problems: one changed word (the price of
+"milk", of "soda") can make another problem, and then the answer tells.
+
 There is no transitive merging: records are taken in order of priority, and one is dropped only
-for its own similarity to a record that was kept (SPEC, "Corpus", Dedup).
+for its own similarity to a record that was kept (SPEC, "Corpus", Dedup). That one pass is
+deduplication within each source and then across sources, with one care taken: a record that went
+within its source, for one that then goes across sources itself, is judged again on its own. Two
+passes without that would drop the far end of a chain for a problem that it isn't like. Each
+dropped record says whether what it is like is of its own source ("within") or another ("across").
 
 Texts are read twice, some at a time, and no tokens are kept: the first reading finds equal
 statements and equal decisive tokens (a hash of each), the second signs the statements that may
@@ -33,6 +40,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from saber_assets.corpus.decisive import decisive_tokens
 from saber_assets.corpus.minhash import (
     band_keys,
     banding,
@@ -42,10 +50,13 @@ from saber_assets.corpus.minhash import (
 )
 from saber_assets.corpus.readers import normalise_content
 from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS
-from saber_assets.corpus.tokens import decisive_tokens, shingle_tokens, shingles
+from saber_assets.corpus.tokens import shingle_tokens, shingles
 
 _READ_AT_ONCE = 4096
 _CACHED = 4096
+_SHORT_ANSWER = 8
+"""Tokens at most of a solution that is taken for the answer itself."""
+_SHORT_CHARACTERS = 400
 _FIGURE = re.compile(
     r"\b(?:figures?|fig\.|diagrams?|pictures?|pictured|shown|drawing|illustrat\w+|sketched)"
     r"|\b(?:graph|table|chart|image|map|grid|number line)s? (?:\w+ ){0,4}"
@@ -76,7 +87,8 @@ def deduplicate(
     problem_id, then by occurrence. So neither the order of the rows nor their ids matter.
 
     Args:
-        raw: a frame of `RAW_PROBLEMS`; rows with a fault are dropped for it first.
+        raw: a frame of `RAW_PROBLEMS`; rows with a fault are dropped for it first. Of the columns
+            after the solution, `answer` alone is read, and none need be there.
         source_priority: source names, highest priority first.
         threshold: exact Jaccard of shingle sets from which statements are near-duplicates, (0, 1].
         num_perm: hash values in a MinHash signature.
@@ -86,8 +98,9 @@ def deduplicate(
             the reading is short beside it.
 
     Returns:
-        Frames of `DEDUPED_CORPUS` (by problem_id) and `DROPPED_PROBLEMS` (by problem_id,
-        occurrence). Each dropped duplicate names a kept record that it is itself similar to.
+        Frames of the columns of `DEDUPED_CORPUS` that `raw` has (by problem_id), and of
+        `DROPPED_PROBLEMS` (by problem_id, occurrence). Each dropped duplicate names a kept record
+        that it is itself similar to.
 
     Raises:
         ValueError: for a threshold, `num_perm` or `shingle` out of range.
@@ -140,6 +153,16 @@ class _Texts:
     def get(self, column: str, row: int) -> str:
         """Return one text of the record that is `row`-th in priority."""
         return str(self.raw[column][int(self.position[row])])
+
+    def answer(self, row: int) -> list[str] | None:
+        """Return the tokens of the answer, or of a solution that is as short; None without."""
+        answers = self.raw["answer"] if "answer" in self.raw.columns else None
+        given = answers[int(self.position[row])] if answers is not None else None
+        if given:
+            return shingle_tokens(given)
+        solution = self.get("solution", row)
+        tokens = shingle_tokens(solution) if len(solution) <= _SHORT_CHARACTERS else []
+        return tokens if 0 < len(tokens) <= _SHORT_ANSWER else None
 
     def statements(self, rows: NDArray[np.int64]) -> Iterator[str]:
         """Yield the statements of some records, a slice in memory at a time."""
@@ -247,7 +270,7 @@ class _Keeper:
     threshold: float
     shingle: int
     kept: list[int] = field(default_factory=list)
-    dropped: dict[int, tuple[str, int, float]] = field(default_factory=dict)
+    dropped: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._kept_with_key: dict[int, list[int]] = defaultdict(list)
@@ -259,7 +282,7 @@ class _Keeper:
         equal = self._kept_with_key.get(key, ())
         for other in equal:
             if self._may_merge(row, other):
-                self.dropped[row] = ("exact_duplicate", other, 1.0)
+                self.dropped[row] = (other, 1.0)
                 return
         best: tuple[float, int] | None = None
         for near in self.buckets.kept_near(key):
@@ -267,10 +290,14 @@ class _Keeper:
             if similarity < self.threshold or (best is not None and similarity < -best[0]):
                 continue
             for other in self._kept_with_key[near]:
-                if (best is None or (-similarity, other) < best) and self._may_merge(row, other):
+                if (
+                    (best is None or (-similarity, other) < best)
+                    and self._may_merge(row, other)
+                    and self._answers_agree(row, other)
+                ):
                     best = (-similarity, other)
         if best is not None:
-            self.dropped[row] = ("near_duplicate", best[1], -best[0])
+            self.dropped[row] = (best[1], -best[0])
             return
         if not equal:
             self.buckets.keep(key)
@@ -293,6 +320,13 @@ class _Keeper:
             return True
         return _same_content(get("solution", row), get("solution", other))
 
+    def _answers_agree(self, row: int, other: int) -> bool:
+        """Tell whether both problems may have one answer, as far as their answers are short."""
+        left, right = self.statements.texts.answer(row), self.statements.texts.answer(other)
+        if left is None or right is None:
+            return True
+        return (decisive_tokens(left) or left) == (decisive_tokens(right) or right)
+
 
 def _same_content(left: str, right: str) -> bool:
     tokens = shingle_tokens(left)
@@ -304,19 +338,45 @@ def _same_content(left: str, right: str) -> bool:
 def _frames(raw: pl.DataFrame, keeper: _Keeper) -> tuple[pl.DataFrame, pl.DataFrame]:
     position = keeper.statements.texts.position
     columns = list(DROPPED_PROBLEMS.columns)
-    corpus = raw[list(DEDUPED_CORPUS.columns)][position[keeper.kept]].sort("problem_id")
-    evidence = list(keeper.dropped.values())
-    others = position[[other for _, other, _ in evidence]]
+    kept_columns = [column for column in DEDUPED_CORPUS.columns if column in raw.columns]
+    corpus = raw[kept_columns][position[keeper.kept]].sort("problem_id")
+    gone = position[list(keeper.dropped)]
+    others = position[[other for other, _ in keeper.dropped.values()]]
+    evidence = pl.Series(_evidence(keeper), dtype=pl.String)
+    within = raw["source"].gather(gone) == raw["source"].gather(others)
     given = [column for column in columns if column in raw.columns]
-    duplicates = raw[given][position[list(keeper.dropped)]].with_columns(
-        pl.Series("reason", [reason for reason, _, _ in evidence], dtype=pl.String),
+    duplicates = raw[given][gone].with_columns(
+        (evidence == "similar_tokens")
+        .replace_strict({True: "near_duplicate", False: "exact_duplicate"}, return_dtype=pl.String)
+        .alias("reason"),
         raw["problem_id"].gather(others).alias("kept_problem_id"),
-        pl.Series("similarity", [value for _, _, value in evidence], dtype=pl.Float64),
+        pl.Series("similarity", [value for _, value in keeper.dropped.values()], dtype=pl.Float64),
+        within.replace_strict({True: "within", False: "across"}, return_dtype=pl.String).alias(
+            "scope"
+        ),
+        evidence.alias("evidence"),
     )
     faulted = raw.filter(pl.col("fault").is_not_null()).with_columns(
         pl.col("fault").alias("reason"),
-        pl.lit(None, dtype=pl.String).alias("kept_problem_id"),
         pl.lit(None, dtype=pl.Float64).alias("similarity"),
+        *(
+            pl.lit(None, dtype=pl.String).alias(name)
+            for name in ("kept_problem_id", "scope", "evidence")
+        ),
     )
     dropped = pl.concat([duplicates.select(columns), faulted.select(columns)])
     return corpus, dropped.sort("problem_id", "occurrence")
+
+
+def _evidence(keeper: _Keeper) -> list[str]:
+    """Return what shows that each dropped record is a duplicate, a name of `EVIDENCE`."""
+    keys, get = keeper.statements.key_of_row, keeper.statements.texts.get
+    found = []
+    for row, (other, _) in keeper.dropped.items():
+        if keys[row] != keys[other]:
+            found.append("similar_tokens")
+        elif normalise_content(get("problem", row)) == normalise_content(get("problem", other)):
+            found.append("equal_text")
+        else:
+            found.append("equal_tokens")
+    return found

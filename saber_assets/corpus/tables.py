@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from saber_assets.corpus.source_kinds.protocol import READER_FAULTS
+from saber_assets.corpus.thread_funnel import THREAD_DROP_REASONS
 from saber_assets.table import Column, Rule, Table
 
 _ID = {
@@ -77,9 +79,25 @@ DROP_REASONS = (
     "empty_statement",
     "empty_solution",
     "no_real_solution",
+    "figure_only",
+    *READER_FAULTS,
+    *THREAD_DROP_REASONS,
     "exact_duplicate",
     "near_duplicate",
 )
+
+SCOPES = {
+    "within": "the duplicate that was kept is of the same source",
+    "across": "the duplicate that was kept is of another source",
+}
+"""Where the duplicate of a dropped problem is, with what each means."""
+
+EVIDENCE = {
+    "equal_text": "the statements are equal up to white space",
+    "equal_tokens": "the statements are equal but for their typesetting",
+    "similar_tokens": "all that is decisive is equal, and the shingles are similar",
+}
+"""What shows that two problems are duplicates, with what each means."""
 
 DROPPED_PROBLEMS = Table(
     name="dropped_problems",
@@ -95,7 +113,31 @@ DROPPED_PROBLEMS = Table(
         "similarity": Column(
             pl.Float64, "exact Jaccard of shingles with it, [0, 1]", nullable=True
         ),
+        "scope": Column(pl.String, "where the duplicate is: within or across", nullable=True),
+        "evidence": Column(pl.String, f"one of {', '.join(EVIDENCE)}, or null", nullable=True),
     },
     key=("problem_id", "occurrence"),
-    rules=(Rule("known reason", "reason is listed", pl.col("reason").is_in(list(DROP_REASONS))),),
+    rules=(
+        Rule("known reason", "reason is listed", pl.col("reason").is_in(list(DROP_REASONS))),
+        Rule("known scope", "scope is listed", pl.col("scope").is_in(list(SCOPES))),
+        Rule("known evidence", "evidence is listed", pl.col("evidence").is_in(list(EVIDENCE))),
+    ),
+)
+
+DUPLICATE_GROUPS = Table(
+    name="duplicate_groups",
+    description="Each kept problem that displaced others, and those; one row a member.",
+    columns={
+        "kept_problem_id": Column(pl.String, "the problem that was kept, which names the group"),
+        "size": Column(pl.Int32, "members, the kept one too; at least 2"),
+        "problem_id": Column(pl.String, "the member"),
+        "occurrence": Column(pl.Int32, "which record with this content"),
+        "is_kept": Column(pl.Boolean, "whether it is the one that was kept"),
+        "source": Column(pl.String, "name of its source"),
+        "source_id": Column(pl.String, "the id that it has in its source"),
+        "similarity": Column(pl.Float64, "with the kept one, [0, 1]; 1 for itself"),
+        "scope": Column(pl.String, "as in dropped_problems; null for the kept", nullable=True),
+        "evidence": Column(pl.String, "as in dropped_problems; null for the kept", nullable=True),
+    },
+    key=("problem_id", "occurrence"),
 )

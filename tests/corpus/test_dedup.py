@@ -11,13 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saber_assets.corpus.dedup import deduplicate, refers_to_figure
+from saber_assets.corpus.duplicate_groups import duplicate_groups
 from saber_assets.corpus.minhash import exact_jaccard
 from saber_assets.corpus.readers import problem_id_of, read_corpus
-from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS
+from saber_assets.corpus.tables import (
+    DEDUPED_CORPUS,
+    DROPPED_PROBLEMS,
+    DUPLICATE_GROUPS,
+    RAW_PROBLEMS,
+)
 from saber_assets.corpus.tokens import shingle_tokens, shingles
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "problems" / "real_1684.jsonl"
 
+PROOF = "It follows step by step from what is given above, as one sees in remark"
 LONG = (
     "A rectangular garden lies next to a straight river and the gardener wants to build a fence "
     "around the other sides of it with the wood that is left over from the last season, without "
@@ -37,7 +44,7 @@ def raw(*rows):
     records = []
     for number, row in enumerate(rows):
         problem, solution, source, fault = (*row, *(None,) * (4 - len(row)))
-        solution = solution or f"answer {number}"
+        solution = solution or f"{PROOF} {number}"
         problem_id = problem_id_of(problem, solution)
         seen[problem_id] = seen.get(problem_id, 0) + 1
         records.append(
@@ -53,7 +60,20 @@ def raw(*rows):
             }
         )
     schema = dict.fromkeys(records[0], pl.String) | {"occurrence": pl.Int32}
-    return pl.DataFrame(records, schema=schema)
+    return with_all_columns(pl.DataFrame(records, schema=schema))
+
+
+def with_all_columns(frame):
+    """Give the columns that cleaning fills values that say nothing."""
+    full = pl.concat([RAW_PROBLEMS.empty(), frame], how="diagonal")
+    lists = [name for name, dtype in full.schema.items() if dtype == pl.List(pl.String)]
+    return full.with_columns(
+        pl.col("language").fill_null("und"),
+        pl.col("licence").fill_null("LicenseRef-unknown"),
+        pl.col("for_training").fill_null(False),
+        pl.col("images").fill_null(0),
+        pl.col(lists).fill_null([]),
+    )
 
 
 def run(frame, priority=(), **options):
@@ -61,6 +81,11 @@ def run(frame, priority=(), **options):
     DEDUPED_CORPUS.conform(corpus)
     DROPPED_PROBLEMS.conform(dropped)
     assert corpus.height + dropped.height == frame.height
+    groups = DUPLICATE_GROUPS.conform(duplicate_groups(corpus, dropped))
+    duplicates = dropped["kept_problem_id"].drop_nulls()
+    assert groups.height == duplicates.len() + duplicates.n_unique()
+    assert set(groups.filter("is_kept")["problem_id"]) == set(duplicates)
+    assert groups["size"].sum() == groups.group_by("kept_problem_id").len()["len"].pow(2).sum()
     return corpus, dropped
 
 
@@ -124,13 +149,86 @@ def test_no_merging_through_a_chain():
     far = exact_jaccard(first, last)
     assert far < 0.85 <= near
     assert exact_jaccard(middle, last) >= 0.85
-    rows = [(variants[0], "1", "a"), (variants[1], "2", "b"), (variants[2], "3", "c")]
+    rows = [(variant, None, source) for variant, source in zip(variants, "abc", strict=True)]
     corpus, dropped = run(raw(*rows), ["a", "b", "c"])
     assert sorted(corpus["source"]) == ["a", "c"]
     assert dropped.row(0, named=True)["similarity"] == near
     assert dropped["reason"].to_list() == ["near_duplicate"]
     # the middle one first: it takes both ends with it, each similar to it directly
     assert run(raw(*rows), ["b"])[0]["source"].to_list() == ["b"]
+
+
+def test_the_far_end_of_a_chain_is_judged_on_its_own():
+    """Deduplicated within b first, the last would go for the middle one, which goes for a's."""
+    words = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80)]
+    middle, last = list(words), list(words)
+    middle[10] = last[10] = "otherword"
+    last[40] = "anotherword"
+    rows = [
+        (" ".join(words), None, "a"),
+        (" ".join(middle), None, "b"),
+        (" ".join(last), None, "b"),
+    ]
+    alone, gone = run(raw(*rows[1:]))
+    assert (alone.height, gone["scope"].to_list()) == (1, ["within"])
+    corpus, gone = run(raw(*rows), ["a"])
+    assert sorted(corpus["source"]) == ["a", "b"]
+    assert gone.select("scope", "evidence").row(0) == ("across", "similar_tokens")
+    assert set(corpus["problem"]) == {" ".join(words), " ".join(last)}
+
+
+def test_scope_and_evidence():
+    rows = [("Find  $x$", "1", "b"), ("Find $x$", "2", "b"), ("find x.", "3", "a"),
+            (long(), None, "a"), (long(place="hut"), None, "b"), ("Find $x$", "4", "c")]  # fmt: skip
+    frame = raw(*rows)
+    _, dropped = run(frame, ["b", "a"])
+    evidence = {row["source_id"]: (row["scope"], row["evidence"], row["reason"])
+                for row in dropped.rows(named=True)}  # fmt: skip
+    kept = ({"0", "1"} - set(evidence)).pop()
+    assert evidence == {
+        "1" if kept == "0" else "0": ("within", "equal_text", "exact_duplicate"),
+        "2": ("across", "equal_tokens", "exact_duplicate"),
+        "3": ("across", "similar_tokens", "near_duplicate"),
+        "5": ("across", "equal_text", "exact_duplicate"),
+    }
+    groups = duplicate_groups(*run(frame, ["b", "a"]))
+    assert groups["size"].to_list() == [4] * 4 + [2] * 2
+    assert groups["is_kept"].to_list() == [True, False, False, False, True, False]
+    assert groups.filter("is_kept")["similarity"].to_list() == [1.0, 1.0]
+
+
+def test_groups_of_nothing():
+    empty = duplicate_groups(*run(raw(("Find x", "1"))))
+    assert empty.height == 0
+    assert empty.columns == list(DUPLICATE_GROUPS.columns)
+
+
+def test_near_duplicates_with_other_answers_are_two_problems():
+    milk, soda = long(place="milk"), long(place="soda")
+    assert not merged((milk, "12"), (soda, "15"))
+    assert merged((milk, r"$12$ litres"), (soda, "12"))
+    assert merged((milk, "12"), (soda, f"{PROOF} 15"))
+    assert merged((milk, "12"), (milk, "15"))  # one of both answers is wrong
+    frame = raw((milk, None), (soda, None))
+    assert run(frame.with_columns(answer=pl.Series(["12", "15"])))[0].height == 2
+    assert run(frame.with_columns(answer=pl.Series(["12", None])))[0].height == 1
+    assert run(frame.with_columns(answer=pl.Series(["12", "$12$."])))[0].height == 1
+
+
+def test_columns_after_the_solution_need_not_be_there():
+    few = raw(("Find x", "1"), ("Find x", "2")).select(
+        "problem_id",
+        "occurrence",
+        "source",
+        "source_id",
+        "location",
+        "problem",
+        "solution",
+        "fault",
+    )
+    corpus, dropped = deduplicate(few)
+    assert corpus.columns == ["problem_id", "source", "source_id", "problem", "solution"]
+    assert dropped.height == 1
 
 
 def test_figures_are_not_merged_on_their_text():
@@ -207,8 +305,17 @@ def test_rules_hold_in_any_order(rows, random):
         else:
             exact = exact_jaccard(shingles(kept, 3), shingles(gone, 3))
             assert row["similarity"] == exact >= 0.6
+        kept_source = corpus.filter(pl.col("problem_id") == row["kept_problem_id"])["source"][0]
+        assert row["scope"] == ("within" if kept_source == row["source"] else "across")
+        # a group never chains: each member is like the kept one itself
+        assert (row["evidence"] == "similar_tokens") == (row["reason"] == "near_duplicate")
     tokens = [tuple(shingle_tokens(text)) for text in text_of.values()]
     assert len(set(tokens)) == len(tokens)
+    # the source with the highest priority is deduplicated as if it were alone
+    first = frame.filter(pl.col("source") == "b")
+    assert run(first, threshold=0.6, shingle=3)[0]["problem_id"].to_list() == sorted(
+        corpus.filter(pl.col("source") == "b")["problem_id"]
+    )
     shuffled = list(rows)
     random.shuffle(shuffled)
     again = run(raw(*shuffled), ["b"], threshold=0.6, shingle=3)[0]
@@ -219,11 +326,11 @@ def test_rules_hold_in_any_order(rows, random):
 def test_real_problems():
     if not REAL.exists():
         pytest.skip("the real problems are not beside the checkout")
-    frame = read_corpus([REAL])
+    frame = with_all_columns(read_corpus([REAL]))
     corpus, dropped = run(frame)
     assert frame.height == 1684
     assert dict(dropped["reason"].value_counts().iter_rows()) == {
-        "exact_duplicate": 24,
+        "exact_duplicate": 25,
         "near_duplicate": 1,
     }
     records = [json.loads(line) for line in REAL.read_bytes().split(b"\n") if line]
