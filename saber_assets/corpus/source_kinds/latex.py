@@ -111,11 +111,9 @@ def holds_problems(beginning: bytes) -> bool:
             inside = any(start <= match.start() < end for start, end in spans[:2000])
             if not inside:
                 names[name] = match.start()
-    if any(roles.of(name) in ("problem", "problem_list") for name in names if name != "question"):
-        return True
-    return "question" in names or any(
-        roles.of(name) in ("questions", "solution", "solution_list") for name in names
-    )
+    opened = [*names, *(env for edge, env in found.shorthands.values() if edge == "begin")]
+    telling = ("problem", "solution", "questions", "problem_list", "solution_list")
+    return any(roles.of(name) in telling for name in opened)
 
 
 def _environments(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -18,7 +18,6 @@ from saber_assets.corpus.source_kinds.latex_documents import (
     Flat,
     Flattener,
     includes,
-    resolve,
     start_files,
 )
 from saber_assets.corpus.source_kinds.latex_environments import Node, Scan
@@ -147,7 +146,7 @@ class Collection:
                 continue  # told when its document is read
             for match in includes(clean):
                 try:
-                    target = resolve(self._tree, match, name, name)
+                    target = self._flattener.resolve(match, name, name)
                 except OutsideError:
                     continue
                 if target is not None and target != name:

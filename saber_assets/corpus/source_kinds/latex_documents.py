@@ -138,16 +138,20 @@ def resolve(tree: Tree, match: re.Match[str], root: str, current: str) -> str | 
     if not name:
         return None
     inside = False
+    link_out = False
     for folder in _places(root, current):
         for suffix in ("", *LATEX_SUFFIXES):
             try:
                 candidate = inner_name(posixpath.join(folder, name + suffix))
-                inside = True
+            except OutsideError:
+                continue
+            inside = True
+            try:
                 if tree.size(candidate) is not None:
                     return candidate
             except OutsideError:
-                continue
-    if not inside:
+                link_out = True
+    if link_out or not inside:
         raise OutsideError(name)
     return None
 
@@ -189,6 +193,14 @@ class Flattener:
         self._tree = tree
         self._known: dict[str, tuple[Clean, list[int], str | None]] = {}
         self._held = 0
+        self._targets: dict[tuple[str, str, str], str | None] = {}
+
+    def resolve(self, match: re.Match[str], root: str, current: str) -> str | None:
+        """Return the file that an inclusion names, as `resolve`, and remember it."""
+        key = (match[0], posixpath.dirname(root), posixpath.dirname(current))
+        if key not in self._targets:
+            self._targets[key] = resolve(self._tree, match, root, current)
+        return self._targets[key]
 
     def flatten(self, root: str) -> Flat:
         """Return the document that starts at a file."""
@@ -257,7 +269,7 @@ class Flattener:
         if "#" in written or written.count("\\") > 1:
             return None  # macros make the name
         try:
-            target = resolve(self._tree, match, join.root, above[-1])
+            target = self.resolve(match, join.root, above[-1])
         except OutsideError:
             what = f"{written} leads out of the collection and is not followed"
         else:

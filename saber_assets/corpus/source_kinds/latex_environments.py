@@ -270,7 +270,7 @@ class Scan:
         group = self._groups.content(end)
         title, after = group if group else ("", end)
         depth = next(
-            (i for i, n in enumerate(self._stack) if n.role == "solution" and n.level <= level), 0
+            (i for i, n in enumerate(self._stack) if n.name in _HEADINGS and n.level >= level), 0
         )
         if depth:
             self._pop(depth, at)

@@ -6,14 +6,18 @@ the folder, links that lead out of it and pipes are refused.
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 import posixpath
 import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol, cast
 
 from saber_assets.corpus.source_kinds.source_files import check_regular, is_utf8_name, walk
 from saber_assets.errors import InputError
@@ -29,6 +33,7 @@ LARGEST_ARCHIVE = 8 * 2**30
 
 _LOOKED_THROUGH = 256 * 2**20
 _TEXT_SUFFIXES = (*LATEX_SUFFIXES, ".sty", ".cls", ".def", ".inc", ".txt", ".sol", ".ans", ".bbl")
+_BROKEN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError)
 _INPUTENC = re.compile(rb"\\usepackage\[([a-z0-9]+)\]\{inputenc\}")
 _ENCODINGS = {
     "latin1": "latin-1",
@@ -138,7 +143,7 @@ class ArchiveTree:
         self._files: dict[str, bytes] = {}
         total = 0
         try:
-            with tarfile.open(path, "r|*") as archive:
+            with _members(path) as archive:
                 for member in archive:
                     if member.offset_data + member.size > LARGEST_ARCHIVE:
                         raise _too_large(path, LARGEST_ARCHIVE)
@@ -154,7 +159,7 @@ class ArchiveTree:
                         raise _too_large(path, LARGEST_ARCHIVE_TEXT)
                     content = archive.extractfile(member)
                     self._files[name] = content.read() if content else b""
-        except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        except _BROKEN as error:
             raise InputError(
                 f"{path} is not a sound tar archive ({error})", "pack it anew"
             ) from error
@@ -178,14 +183,39 @@ class ArchiveTree:
         return self._files[name]
 
 
+@contextmanager
+def _members(path: Path, *, to_end: bool = True) -> Iterator[tarfile.TarFile]:
+    """Open an archive as a stream; at the end, read what follows the last member.
+
+    A tar reader takes a stream that breaks off for the end of the archive; only the compressed
+    stream itself tells.
+    """
+    with _decompressed(path) as stream:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            yield archive
+        rest = LARGEST_ARCHIVE if to_end else 0
+        while rest > 0 and (block := stream.read(1 << 20)):
+            rest -= len(block)
+
+
+def _decompressed(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        magic = file.read(6)
+    if magic.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.open(path))
+    if magic.startswith(b"BZh"):
+        return cast(IO[bytes], bz2.open(path))
+    return cast(IO[bytes], lzma.open(path)) if magic == b"\xfd7zXZ\0" else path.open("rb")
+
+
 def archive_beginnings(path: Path, length: int, most: int) -> Iterator[bytes]:
     """Yield the first bytes of the first LaTeX files of an archive.
 
     Raises:
-        OSError, ValueError: for a broken archive.
+        ValueError: for a broken archive.
     """
     try:
-        with tarfile.open(path, "r|*") as archive:
+        with _members(path, to_end=False) as archive:
             for member in archive:
                 name = _plain_name(member)
                 if member.offset_data > _LOOKED_THROUGH:
@@ -199,7 +229,7 @@ def archive_beginnings(path: Path, length: int, most: int) -> Iterator[bytes]:
                 most -= 1
                 if most == 0:
                     return
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except _BROKEN as error:
         raise ValueError(str(error)) from error
 
 
