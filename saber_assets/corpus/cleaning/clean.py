@@ -25,7 +25,7 @@ FLAGS = {
     "no_letters": "the statement has no letter but in LaTeX commands",
     "unpaired_dollar": "a dollar sign has no partner and doesn't look like money",
     "mojibake": "a text looks as if it was decoded with the wrong character set",
-    "unsettled": "a text doesn't settle, so its steps were not applied to it",
+    "unsettled": "a text doesn't settle under a step, which was not applied to it",
 }
 """What can be flagged, with what each means; flagged texts are kept as they are."""
 
@@ -75,6 +75,7 @@ class _Run:
     answers: list[str] = field(default_factory=list)
     diagrams: list[str] = field(default_factory=list)
     settled: bool = True
+    reverted: bool = False
 
 
 def clean_record(
@@ -134,7 +135,7 @@ def trace(problem: str, solutions: Sequence[str], *, without: Collection[str] = 
     for number, text in enumerate([problem, *solutions]):
         place = "the problem" if number == 0 else f"solution {number}"
         run = _run(text, "solution" if number else "statement", steps)
-        if not run.settled:
+        if run.reverted:
             continue
         for step, before, after in _history(text, "solution" if number else "statement", steps):
             changes.append(Change(f"{step.name} in {place}", before, after))
@@ -170,15 +171,15 @@ def _run(text: str, part: str, steps: Sequence[Step]) -> _Run:
         for step in steps:
             if step.part not in ("both", part):
                 continue
-            taken: list[str] = []
-            after = step.apply(run.text, taken)
+            after, taken, settled = step.run(run.text)
+            run.settled &= settled
             if after != run.text:
                 run.steps.add(step.name)
                 run.text = after
                 _keep(run, step, taken)
         if run.text == before:
             return run
-    return _Run(text, settled=False)
+    return _Run(text, settled=False, reverted=True)
 
 
 def _keep(run: _Run, step: Step, taken: list[str]) -> None:

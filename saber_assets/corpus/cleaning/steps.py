@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from saber_assets.corpus.cleaning.answers import (
     annotations_removed,
@@ -32,6 +32,14 @@ ROUNDS = 6
 Part = Literal["both", "statement", "solution"]
 
 
+class Outcome(NamedTuple):
+    """A text after a step, what the step took out of it, and whether it settled."""
+
+    text: str
+    taken: list[str]
+    settled: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of cleaning.
@@ -52,32 +60,30 @@ class Step:
     takes: Literal["answer", "diagrams"] | None = None
     taken: Callable[[str], tuple[str, ...]] | None = None
 
-    def apply(self, text: str, taken: list[str] | None = None) -> str:
+    def apply(self, text: str) -> str:
         """Return the text after the step; applied to that, it changes nothing.
 
         The text stays as it is where the step would leave no letter or digit of a text that has
         some, or wouldn't settle within `ROUNDS`.
-
-        Args:
-            text: any.
-            taken: gets what the step takes out.
         """
-        found: list[str] = []
+        return self.run(text).text
+
+    def run(self, text: str) -> Outcome:
+        """Apply the step, and return also what it took out, and whether it settled."""
+        taken: list[str] = []
         now = text
         for _ in range(ROUNDS):
             after = self.function(now)
             if after == now:
                 break
             if self.taken is not None:
-                found += self.taken(now)
+                taken += self.taken(now)
             now = after
         else:
-            return text
+            return Outcome(text, [], settled=False)
         if now == text or (not has_content(now) and has_content(text)):
-            return text
-        if taken is not None:
-            taken += found
-        return now
+            return Outcome(text, [], settled=True)
+        return Outcome(now, taken, settled=True)
 
 
 def has_content(text: str) -> bool:
