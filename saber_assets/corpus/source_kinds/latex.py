@@ -56,7 +56,8 @@ class LatexKind:
     def recognises(self, path: Path) -> bool:
         """Tell whether a file, the files it includes, a folder or an archive hold problems."""
         try:
-            return any(holds_problems(data) for data in _beginnings(Path(path)))
+            several = is_archive(Path(path)) or Path(path).is_dir()
+            return any(holds_problems(d, declared=several) for d in _beginnings(Path(path)))
         except (OSError, InputError, ValueError):
             return False
 
@@ -92,13 +93,17 @@ class LatexKind:
             yield from collection.take_diagnostics()
 
 
-def holds_problems(beginning: bytes) -> bool:
-    """Tell whether the beginning of a LaTeX file has environments of problems or solutions."""
+def holds_problems(beginning: bytes, *, declared: bool = False) -> bool:
+    """Tell whether the beginning of a LaTeX file has environments of problems or solutions.
+
+    Args:
+        beginning: the file's first bytes.
+        declared: whether it is enough that it declares one for problems, which other files of
+            the collection use (exercises often stand at the end of long chapters).
+    """
     try:
         text = decode(beginning)[0]
     except ValueError:
-        return False
-    if "\\begin" not in text:
         return False
     clean = strip_comments(text)
     found = declarations(clean.text, clean.verbatim)
@@ -112,6 +117,8 @@ def holds_problems(beginning: bytes) -> bool:
             if not inside:
                 names[name] = match.start()
     opened = [*names, *(env for edge, env in found.shorthands.values() if edge == "begin")]
+    if declared and any(roles.of(name) == "problem" for name in found.environments):
+        return True
     telling = ("problem", "solution", "questions", "problem_list", "solution_list")
     return any(roles.of(name) in telling for name in opened)
 

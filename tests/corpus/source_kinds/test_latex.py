@@ -419,6 +419,19 @@ def test_recognises_problems_and_not_theorems(tmp_path):
         assert not KIND.recognises(tmp_path / f"{name}.tex"), name
 
 
+def test_a_folder_or_archive_is_recognised_by_what_it_declares(tmp_path):
+    files = {
+        "macros.tex": "\\newtheorem{ex}{Exercise}",
+        "ch.tex": "x" * 70_000 + "\\begin{ex}1\\end{ex}",
+    }
+    put(tmp_path / "in", files)
+    members = [(tarfile.TarInfo(name), text.encode()) for name, text in files.items()]
+    path = archive(tmp_path / "x.tgz", members)
+    assert KIND.recognises(tmp_path / "in") and KIND.recognises(path)
+    assert not KIND.recognises(tmp_path / "in/macros.tex")
+    assert [r.problem for r in read(path)] == ["1"]
+
+
 WORDS = st.lists(
     st.sampled_from(
         [
