@@ -28,7 +28,7 @@ from saber_assets.errors import InputError
 BEGINNING = 65536
 """Bytes of a file that tell what it is."""
 
-_FILES_LOOKED_AT = 40
+_FILES_LOOKED_AT = 100
 _ENVIRONMENT = re.compile(r"\\begin[ \t]{0,9}\{([^{}\\\n]{1,80})\}|\\(question)(?![A-Za-z@])")
 _INCLUDED = re.compile(rb"\\(?:input|include|subfile)[ \t]{0,9}\{([A-Za-z0-9_./ \-]{1,200})\}")
 
