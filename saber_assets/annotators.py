@@ -61,7 +61,7 @@ def verdict_maker(who: Values, kind: Kind, tree: pl.DataFrame) -> str:
     return code_version(1, {**who, **read})
 
 
-def prompt_of(settings: Settings, step: Step) -> Prompt:
+def prompt_of(settings: Settings, step: str) -> Prompt:
     """Return a prompt: the workdir's own, else that of the profile's set, else the usual one."""
     chosen = settings.profile.llm.prompts
     folders = [settings.workdir.prompts, *([shipped("prompts") / chosen] if chosen else [])]

@@ -39,7 +39,10 @@ CHECKS = (
 def build_definitions(settings: Settings) -> dg.Definitions:
     """Return the asset graph of a workdir, configured by its profile."""
     return dg.Definitions(
-        assets=[*source_specs(settings), *(made for stage in ASSETS for made in stage.assets(settings))],
+        assets=[
+            *source_specs(settings),
+            *(made for stage in ASSETS for made in stage.assets(settings)),
+        ],
         asset_checks=[check for stage in CHECKS for check in stage.checks(settings)],
         resources={"tables": ParquetTables(base_dir=str(settings.workdir.tables))},
         executor=executor_of(settings),

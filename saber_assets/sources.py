@@ -115,7 +115,7 @@ def source_versions(settings: Settings) -> dict[str, str]:
         label = f"path of the source '{source.name}'"
         versions[files_of(source)] = _hash(label, list(_files_below(label, paths)))
     if sources_of(settings, "documents"):
-        versions[DOCUMENT_REVIEWS] = Reviews(settings.workdir.reviews).fingerprint()
+        versions[DOCUMENT_REVIEWS] = Reviews(settings.workdir.reviews, "").fingerprint()
     return versions
 
 

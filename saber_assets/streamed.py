@@ -86,6 +86,17 @@ def stream(table: Table, frames: Iterable[pl.DataFrame], folder: Path) -> Stream
     return Streamed(scanned, height, head, digest.hexdigest())
 
 
+def table_parts(table: pl.LazyFrame | pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield a table piece by piece, in order."""
+    for start in range(0, height_of(table), ROWS):
+        yield table.lazy().slice(start, ROWS).collect()
+
+
+def height_of(table: pl.LazyFrame | pl.DataFrame) -> int:
+    """Return how many rows a table has, without reading them."""
+    return int(table.lazy().select(pl.len()).collect().item())
+
+
 def _scan(files: Sequence[Path]) -> pl.LazyFrame:
     return pl.concat([pl.scan_parquet(file, hive_partitioning=False, glob=False) for file in files])
 

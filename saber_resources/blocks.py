@@ -32,6 +32,8 @@ Prepare = Callable[[int], Kernel]
 
 ROWS_OF_A_BLOCK = 20_000
 """Where the profile doesn't say how many blocks."""
+RECORDS_OF_A_BLOCK = 2_000
+"""Likewise, where the work on each row is some milliseconds of Python."""
 
 
 class Workers(Protocol):
@@ -84,6 +86,11 @@ class BlockFiles:
     workers: Workers
     blocks: int | None = None
 
+    def place(self, name: str) -> Path:
+        """Return a file beside the blocks, for what a pass reads; it is removed with them."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / name
+
     def run(
         self, fingerprint: str, prepare: Prepare, rows: Rows, progress: Progress | None
     ) -> Iterator[pl.DataFrame]:
@@ -120,8 +127,30 @@ def block_files(settings: Settings, asset: str) -> Iterator[BlockFiles]:
     What it kept is removed at the end, but not after an error: the next build goes on from there.
     """
     chosen = settings.profile.candidates
+    with _kept(settings, asset) as folder:
+        yield BlockFiles(folder, WORKERS[chosen.runner], chosen.blocks)
+
+
+@contextmanager
+def record_blocks(settings: Settings, asset: str, rows: int) -> Iterator[BlockFiles]:
+    """Likewise for a pass that runs Python on each row of files on this machine.
+
+    Threads don't help there: from two blocks on, it takes processes.
+
+    Args:
+        settings: the workdir and its profile.
+        asset: names the folder of the blocks.
+        rows: of all blocks together.
+    """
+    blocks = -(-rows // RECORDS_OF_A_BLOCK)
+    with _kept(settings, asset) as folder:
+        yield BlockFiles(folder, WORKERS["processes" if blocks > 1 else "threads"], blocks)
+
+
+@contextmanager
+def _kept(settings: Settings, asset: str) -> Iterator[Path]:
     folder = settings.workdir.blocks / asset
-    yield BlockFiles(folder, WORKERS[chosen.runner], chosen.blocks)
+    yield folder
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # not empty, or gone
         settings.workdir.blocks.rmdir()

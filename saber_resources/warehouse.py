@@ -36,12 +36,10 @@ class ParquetTables(PolarsParquetIOManager):
     ) -> None:
         """Write a frame, a lazy one piece by piece; a reader sees the old file or the new one."""
         if hasattr(path, "protocol") and path.protocol not in ("", "file", "local"):
-            write = (
-                super().sink_df_to_path
-                if isinstance(df, pl.LazyFrame)
-                else super().write_df_to_path
-            )
-            write(context, df, path)
+            if isinstance(df, pl.LazyFrame):
+                super().sink_df_to_path(context, df, path)
+            else:
+                super().write_df_to_path(context, df, path)
             return
         with replacing(Path(str(path))) as temporary:
             if isinstance(df, pl.LazyFrame):

@@ -3,69 +3,147 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
 import dagster as dg
+import numpy as np
 import polars as pl
 
+from saber_assets.corpus.cleaning.steps import REVISION
 from saber_assets.corpus.dedup import deduplicate
+from saber_assets.corpus.licences import spdx
+from saber_assets.corpus.problem_rows import (
+    CleaningPass,
+    Facts,
+    number_occurrences,
+    record_part,
+)
+from saber_assets.corpus.quality_assets import quality_assets
 from saber_assets.corpus.readers import read_corpus
+from saber_assets.corpus.rights import with_rights
+from saber_assets.corpus.source_assets import lazy_inputs, source_assets
+from saber_assets.corpus.source_kinds.registry import kind
+from saber_assets.corpus.source_tables import DOCUMENT_PROBLEMS, THREAD_PROBLEMS
 from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS, RAW_PROBLEMS
-from saber_assets.materialize import declare, hand_over
+from saber_assets.materialize import code_version, declare, hand_over
 from saber_assets.plots import bars, histogram, shown
-from saber_assets.sources import CORPUS_FILES, corpus_files
+from saber_assets.sources import CORPUS_FILES, corpus_files, sources_of
+from saber_assets.streamed import height_of
+from saber_resources.blocks import record_blocks
+from saber_resources.profiles import Source
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
+
+GROUP = "corpus"
 
 
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     """Return the assets of this stage, configured."""
+    return [*source_assets(settings), _raw(settings), _deduped(settings), *quality_assets(settings)]
+
+
+def facts_of(source: Source) -> Facts:
+    """Return what holds for the records of a source that don't say otherwise themselves.
+
+    Raises:
+        InputError: for a licence that isn't known.
+    """
+    reader = kind(source.kind)
+    stated = source.licence or reader.licence
+    return Facts(
+        licence=None if stated is None else spdx(stated),
+        for_training=reader.for_training if source.for_training is None else source.for_training,
+        language=source.language,
+        by_origin=source.kind == "records",
+    )
+
+
+def priority_of(settings: Settings) -> list[str]:
+    """Return the names of sources, highest priority first; a kind stands for all its sources."""
     corpus = settings.profile.corpus
-    read_values = {"corpus": {"bad_rows": corpus.bad_rows}}
-    dedup_values = {
-        "corpus": corpus.model_dump(
-            include={
-                "source_priority",
-                "dedup_threshold",
-                "dedup_permutations",
-                "dedup_shingle",
-                "dedup_seed",
-            }
-        )
+    named = []
+    for wanted in corpus.source_priority:
+        kin = [source.name for source in corpus.sources if source.kind == wanted]
+        named += [wanted, *kin]
+    return list(dict.fromkeys(named))
+
+
+def _raw(settings: Settings) -> dg.AssetsDefinition:
+    corpus = settings.profile.corpus
+    facts = {source.name: facts_of(source) for source in corpus.sources}
+    values = {
+        "corpus": {
+            "bad_rows": corpus.bad_rows,
+            "cleaning": corpus.cleaning,
+            "sources": {name: asdict(known) for name, known in facts.items()},
+        },
+        "revision": REVISION,
     }
+    records = {f"source_{source.name}": source.name for source in sources_of(settings, "records")}
+    made = [
+        *([THREAD_PROBLEMS.name] if sources_of(settings, "threads") else []),
+        *([DOCUMENT_PROBLEMS.name] if sources_of(settings, "documents") else []),
+    ]
 
     @dg.multi_asset(
-        name="read_corpus",
-        outs=declare([RAW_PROBLEMS], group="corpus", version=1, values=read_values),
+        name="clean_problems",
+        ins=lazy_inputs([*records, *made]),
+        outs=declare([RAW_PROBLEMS], group=GROUP, version=2, values=values),
         deps=[CORPUS_FILES],
     )
-    def raw_problems() -> Iterator[dg.Output[pl.DataFrame]]:
-        frame = read_corpus(corpus_files(settings), bad_rows=corpus.bad_rows)
-        sources = frame["source"].value_counts(sort=True, name="records")
-        yield from hand_over(
-            [(RAW_PROBLEMS, frame)],
-            read_values,
-            {
-                RAW_PROBLEMS.name: {
-                    "faulted": frame["fault"].is_not_null().sum(),
-                    "by source": shown(
-                        bars(
-                            sources["source"].to_list(),
-                            sources["records"].to_list(),
-                            "Records by source",
-                            "records",
-                        )
-                    ),
-                }
-            },
-        )
+    def raw_problems(**tables: pl.LazyFrame) -> Iterator[dg.Output[pl.DataFrame]]:
+        files = corpus_files(settings)
+        if files:
+            own = read_corpus(files, bad_rows=corpus.bad_rows)
+            tables["own"] = own.with_columns(solutions=pl.concat_list("solution")).lazy()
+        rows = sum(map(height_of, tables.values()))
+        with (
+            record_blocks(settings, RAW_PROBLEMS.name, rows) as blocks,
+            progress("cleaning", rows) as advance,
+        ):
+            parts = [
+                record_part(table.lazy(), blocks.place(f"{name}.parquet"), records.get(name))
+                for name, table in tables.items()
+            ]
+            cleaning = CleaningPass(tuple(part for part, _ in parts), corpus.cleaning, facts)
+            key = code_version(1, {**values, "parts": [version for _, version in parts]})
+            frames = [*blocks.run(key, cleaning, np.arange(rows), advance)]
+        frame = with_rights(number_occurrences(pl.concat(frames)))
+        described = {RAW_PROBLEMS.name: _described(frame)}
+        yield from hand_over([(RAW_PROBLEMS, frame)], values, described)
+
+    return raw_problems
+
+
+def _described(frame: pl.DataFrame) -> dict[str, Any]:
+    sources = frame["source"].value_counts(sort=True, name="records")
+    return {
+        "faulted": frame["fault"].is_not_null().sum(),
+        "by source": shown(
+            bars(
+                sources["source"].to_list(),
+                sources["records"].to_list(),
+                "Records by source",
+                "records",
+            )
+        ),
+    }
+
+
+def _deduped(settings: Settings) -> dg.AssetsDefinition:
+    corpus = settings.profile.corpus
+    keys = {"dedup_threshold", "dedup_permutations", "dedup_shingle", "dedup_seed"}
+    priority = priority_of(settings)
+    values = {"corpus": {"source_priority": priority, **corpus.model_dump(include=keys)}}
 
     @dg.multi_asset(
         name="deduplicate",
         outs=declare(
             [DEDUPED_CORPUS, DROPPED_PROBLEMS],
-            group="corpus",
-            version=1,
-            values=dedup_values,
+            group=GROUP,
+            version=2,
+            values=values,
             kinds=("datasketch",),
         ),
     )
@@ -73,7 +151,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         with progress("deduplicating", raw_problems.height) as advance:
             kept, dropped = deduplicate(
                 raw_problems,
-                source_priority=corpus.source_priority,
+                source_priority=priority,
                 threshold=corpus.dedup_threshold,
                 num_perm=corpus.dedup_permutations,
                 shingle=corpus.dedup_shingle,
@@ -84,7 +162,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         lengths = kept["solution"].str.len_chars().log10()
         yield from hand_over(
             [(DEDUPED_CORPUS, kept), (DROPPED_PROBLEMS, dropped)],
-            dedup_values,
+            values,
             {
                 DEDUPED_CORPUS.name: {
                     "read": raw_problems.height,
@@ -99,4 +177,4 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             },
         )
 
-    return [raw_problems, deduped_corpus]
+    return deduped_corpus

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import polars as pl
 
+from saber_assets.corpus.documents import REVIEW_REASONS, DocumentOutcome
 from saber_assets.corpus.source_kinds.protocol import (
     READER_FAULTS,
     Post,
@@ -17,6 +18,7 @@ from saber_assets.corpus.source_kinds.protocol import (
     SourceRecord,
     SourceThread,
 )
+from saber_assets.corpus.thread_funnel import ThreadDecision
 from saber_assets.table import Column, Rule, Table
 
 _POST = pl.Struct({"number": pl.Int64, "author": pl.String, "time": pl.Int64, "text": pl.String})
@@ -36,6 +38,7 @@ _COLUMNS: Mapping[Shape, Mapping[str, Column]] = {
         "answer": Column(pl.String, "the source's own short answer", nullable=True),
         "language": _LANGUAGE,
         "licence": Column(pl.String, "of the record, where not that of the source", nullable=True),
+        "for_training": Column(pl.Boolean, "as the record says, or null", nullable=True),
         "origin": Column(pl.String, "what the source names as origin, or empty"),
         "metadata": _METADATA,
         "fault": _FAULT,
@@ -74,10 +77,8 @@ def source_table(name: str, shape: Shape) -> Table:
         name=f"source_{name}",
         description=f"The {_WHAT[shape]} of the source '{name}' as they were read.",
         columns=_COLUMNS[shape],
-        key=("source_id",),
-        rules=(
-            Rule("known fault", "fault is listed", pl.col("fault").is_in(list(READER_FAULTS))),
-        ),
+        key=("source_id", "origin") if shape == "records" else ("source_id",),
+        rules=(Rule("known fault", "fault is listed", pl.col("fault").is_in(list(READER_FAULTS))),),
     )
 
 
@@ -96,12 +97,11 @@ def row_of(item: SourceItem) -> dict[str, Any]:
             "posts": posts,
             "fault": item.fault,
         }
-    row = {
-        name: getattr(item, name)
-        for name in _COLUMNS["records" if isinstance(item, SourceRecord) else "documents"]
-    }
+    columns = _COLUMNS["records" if isinstance(item, SourceRecord) else "documents"]
+    row = {name: getattr(item, name) for name in columns if name != "for_training"}
     if isinstance(item, SourceRecord):
         row["solutions"] = list(item.solutions)
+        row["for_training"] = False if item.metadata.get("for_training") == "false" else None
     row["metadata"] = orjson.dumps(dict(item.metadata), option=orjson.OPT_SORT_KEYS).decode()
     return row
 
@@ -127,3 +127,115 @@ def documents_of(frame: pl.DataFrame) -> Iterator[SourceDocument]:
             orjson.loads(row["metadata"]),
             row["fault"],
         )
+
+
+THREAD_PROBLEMS = Table(
+    name="thread_problems",
+    description="What became of each thread: a problem with solutions, or the reason why not.",
+    columns={
+        "source": Column(pl.String, "name of the source"),
+        **_ID,
+        "problem": Column(pl.String, "the opening post, untouched"),
+        "solutions": Column(pl.List(pl.String), "the chosen comment first; none where dropped"),
+        "posts": Column(pl.List(pl.Int64), "numbers of the posts in `solutions`"),
+        "comments": Column(pl.Int64, "comments that aren't empty"),
+        "substantive": Column(pl.Int64, "of these, solutions"),
+        "decided_by": Column(pl.String, "name of the model, or `rules (no model)`"),
+        "fault": Column(pl.String, "why the thread gives no problem, or null", nullable=True),
+        "detail": Column(pl.String, "what was said about it, or null", nullable=True),
+    },
+    key=("source", "source_id"),
+)
+
+DOCUMENT_PROBLEMS = Table(
+    name="document_problems",
+    description="The problems of the documents that could be cut with certainty, or by a person.",
+    columns={
+        "source": Column(pl.String, "name of the source"),
+        "source_id": Column(pl.String, "id of the document, `#` and the number of the problem"),
+        "location": Column(pl.String, "file name and number"),
+        "problem": Column(pl.String, "the statement, untouched or translated"),
+        "solutions": Column(pl.List(pl.String), "its solutions in the order of the document"),
+        "language": Column(pl.String, "of the texts, or null where unknown", nullable=True),
+        "translated": Column(pl.Boolean, "whether a model translated them"),
+        "decided_by": Column(pl.String, "name of the model, `rules (no model)`, or `person`"),
+    },
+    key=("source", "source_id"),
+)
+
+DOCUMENTS_FOR_REVIEW = Table(
+    name="documents_for_review",
+    description="Documents that a person has to cut: what was found, and which file to edit.",
+    columns={
+        "source": Column(pl.String, "name of the source"),
+        **_ID,
+        "reason": Column(pl.String, f"one of {', '.join(REVIEW_REASONS)}"),
+        "detail": Column(pl.String, "what is wrong, where"),
+        "problems": Column(pl.List(pl.String), "statements that were found"),
+        "solutions": Column(pl.List(pl.String), "solutions that were found"),
+        "language": Column(pl.String, "of the document, or null where unknown", nullable=True),
+        "review_file": Column(pl.String, "name of the file in the folder `reviews`"),
+    },
+    key=("source", "source_id"),
+)
+
+DROPPED_DOCUMENTS = Table(
+    name="dropped_documents",
+    description="Documents that can't be read, or that a person left out, with the reason.",
+    columns={
+        "source": Column(pl.String, "name of the source"),
+        **_ID,
+        "reason": Column(pl.String, "a fault of its reader, or dropped_by_person"),
+        "detail": Column(pl.String, "more about it"),
+    },
+    key=("source", "source_id"),
+)
+
+
+def thread_row(source: str, decision: ThreadDecision) -> dict[str, Any]:
+    """Return what became of a thread as a row of `THREAD_PROBLEMS`."""
+    thread = decision.thread
+    opening = thread.posts[0].text if thread.posts else ""
+    return {
+        "source": source,
+        "source_id": thread.source_id,
+        "location": thread.location,
+        "problem": opening if decision.problem is None else decision.problem,
+        "solutions": list(decision.solutions),
+        "posts": list(decision.chosen),
+        "comments": decision.counts.comments,
+        "substantive": decision.counts.substantive,
+        "decided_by": decision.judge,
+        "fault": decision.reason,
+        "detail": decision.detail or None,
+    }
+
+
+def document_rows(outcome: DocumentOutcome) -> list[dict[str, Any]]:
+    """Return the problems of a document as rows of `DOCUMENT_PROBLEMS`."""
+    document = outcome.document
+    return [
+        {
+            "source": outcome.source,
+            "source_id": f"{document.source_id}#{problem.number}",
+            "location": f"{document.location} problem {problem.number}",
+            "problem": problem.problem,
+            "solutions": list(problem.solutions),
+            "language": problem.language,
+            "translated": problem.translated,
+            "decided_by": outcome.decided_by,
+        }
+        for problem in outcome.problems
+    ]
+
+
+def dropped_row(outcome: DocumentOutcome) -> dict[str, Any]:
+    """Return a dropped document as a row of `DROPPED_DOCUMENTS`."""
+    document = outcome.document
+    return {
+        "source": outcome.source,
+        "source_id": document.source_id,
+        "location": document.location,
+        "reason": outcome.dropped,
+        "detail": outcome.detail or document.metadata.get("reason", ""),
+    }

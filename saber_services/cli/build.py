@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -61,13 +61,13 @@ def command(
     and the user interface use the same values.
     """
     chosen, overrides = overrides_of(workdir, corpus, ontology, profile, bad_rows, annotator, pairs)
-    with _settings_kept(workdir):
+    with settings_kept(workdir):
         settings = save_settings(workdir, chosen, overrides)
         run_build(settings, as_json)
 
 
 @contextmanager
-def _settings_kept(workdir: Path) -> Iterator[None]:
+def settings_kept(workdir: Path) -> Iterator[None]:
     """Give a workdir its settings back when a person's mistake ends what was begun with new ones.
 
     A workdir that had none keeps the new ones: there, the same command again is what helps.
@@ -81,6 +81,17 @@ def _settings_kept(workdir: Path) -> Iterator[None]:
             with replacing(path) as temporary:
                 temporary.write_bytes(before)
         raise
+
+
+def build_stages(
+    workdir: Path, profile: str | None, overrides: dict[str, Any], groups: Collection[str]
+) -> Settings:
+    """Build some stages, showing progress on standard error, and return the settings."""
+    console = error_console()
+    with settings_kept(workdir), use_display(partial(terminal_bar, console)):
+        settings = save_settings(workdir, profile, overrides)
+        build(settings, lambda line: console.print(f"• {escape(line)}"), groups)
+    return settings
 
 
 def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -> None:

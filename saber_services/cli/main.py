@@ -15,6 +15,7 @@ from saber_services.cli.faults import MISTAKE, TRACEBACK_VARIABLE, Fault, fault_
 
 VERBS = {
     "build": "Make everything that is missing or stale, and print the leaderboard.",
+    "corpus": "Sources of problems, what became of each record, and exports of the corpus.",
     "plan": "Show what a build would make, ask and cost, before anything runs.",
     "status": "List each asset: fresh, stale (and why), or missing.",
     "leaderboard": "Print the leaderboard.",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from saber_resources.errors import SetupError
 from saber_resources.settings import DEFAULT_WORKDIR, SETTINGS_FILE, WORKDIR_VARIABLE
@@ -32,8 +33,8 @@ _BUILD_OPTIONS = (
         "corpus",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="JSONL, CSV or Parquet with columns id, problem, solution, optional source; "
-        "repeatable.",
+        help="JSONL, CSV or Parquet with columns id, problem, solution, optional source; a file of "
+        "another kind of source, or a folder of such (see `saber corpus kinds`); repeatable.",
     ),
     click.option(
         "--ontology", type=click.Path(path_type=Path), help="A topic DAG: CSV or tree JSON."
@@ -74,13 +75,15 @@ def overrides_of(
     Raises:
         InputError: when a file isn't there.
     """
-    # only here: Dagster, behind it, takes a second to import
+    # only here: Dagster, behind them, takes a second to import
     from saber_assets.sources import check_file
+    from saber_services.corpus_sources import given_corpus
 
     overrides = read_overrides(pairs)
     if corpus:
-        files = [str(path.expanduser().resolve()) for path in corpus]
-        overrides.setdefault("corpus", {})["files"] = files
+        given = given_corpus(corpus)
+        overrides.setdefault("corpus", {}).update(files=given.files, sources=given.sources)
+        tell_skipped(given.skipped)
     if bad_rows:
         overrides.setdefault("corpus", {})["bad_rows"] = bad_rows.replace("-", "_")
     if ontology:
@@ -88,11 +91,24 @@ def overrides_of(
     if annotator:
         overrides.setdefault("annotation", {})["annotator"] = annotator
         overrides.setdefault("judging", {})["annotator"] = annotator
-    for path in corpus:
-        check_file(path.expanduser().resolve(), "corpus file")
+        reader = "llm" if annotator == "llm" else "rules"
+        overrides.setdefault("corpus", {})["annotator"] = reader
     if ontology:
         check_file(ontology.expanduser().resolve(), "ontology file")
     return profile or _first_profile(workdir, corpus), overrides
+
+
+def tell_skipped(skipped: Sequence[tuple[str, str]], most: int = 5) -> None:
+    """Say on standard error which files of a folder are read by nothing."""
+    console = error_console()
+    for path, reason in skipped[:most]:
+        console.print(f"[yellow]not read: {escape(path)}[/yellow]: {escape(reason)}", soft_wrap=True)
+    if len(skipped) > most:
+        console.print(
+            f"[yellow]and {len(skipped) - most} more files; `saber corpus sources --in FOLDER` lists "
+            "them[/yellow]",
+            soft_wrap=True,
+        )
 
 
 def _first_profile(workdir: Path, corpus: tuple[Path, ...]) -> str | None:

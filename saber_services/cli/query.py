@@ -11,7 +11,7 @@ import polars as pl
 from saber_assets.errors import InputError
 from saber_resources.settings import load_settings
 from saber_resources.warehouse import open_tables
-from saber_services.builder import require_built
+from saber_services.builder import require_workdir
 from saber_services.cli.options import workdir_option
 
 READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
@@ -38,7 +38,7 @@ Examples:
 def command(sql: str, workdir: Path, style: str) -> None:
     """Run a SQL query over the tables, read-only; works while a build goes on."""
     settings = load_settings(workdir)
-    require_built(settings)
+    require_workdir(settings)
     with open_tables(settings.workdir.tables) as connection:
         try:
             _check_reads(connection, sql)

@@ -152,6 +152,14 @@ def _why_undeclared(
     return f"in the folder of {around.name!r}, but its kind {around.kind!r} doesn't recognise it"
 
 
+def source_of_file(path: Path) -> FoundSource | None:
+    """Return a file as a source, or None where it is a plain problem file, or nothing known."""
+    name = _recognise(path, kinds())
+    if name is None or name == "records":
+        return None
+    return _with_names([FoundSource(stem_of(path.name), name, (path,))])[0]
+
+
 @dataclass(slots=True)
 class _Group:
     """What lies in one folder on the first level, or, with an empty name, beside them."""

@@ -1,0 +1,39 @@
+"""Which licence a record has, and whether models may be trained on it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from saber_assets.corpus.licences import UNKNOWN, allows_training, spdx
+from saber_assets.errors import InputError
+
+
+def with_rights(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return records with `licence` as SPDX identifier and `for_training`, both never null.
+
+    Args:
+        frame: columns location; licence, as the record or its source names it, or null; and
+            for_training, as these say, or null, which counts as true. A licence that forbids
+            training wins.
+
+    Raises:
+        InputError: for a licence that isn't known, with the first record that names it.
+    """
+    found = []
+    for licence in frame["licence"].unique().sort():
+        try:
+            name = UNKNOWN if licence is None else spdx(licence)
+        except InputError as error:
+            first = frame.filter(pl.col("licence") == licence)["location"][0]
+            raise InputError(f"{first}: {error.what}", error.mend) from error
+        found.append((licence, name, allows_training(name)))
+    schema = {"licence": pl.String, "spdx": pl.String, "allowed": pl.Boolean}
+    known = pl.DataFrame(found, schema=schema, orient="row")
+    return (
+        frame.join(known, on="licence", how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(
+            licence=pl.col("spdx"),
+            for_training=pl.col("for_training").fill_null(True) & pl.col("allowed"),
+        )
+        .drop("spdx", "allowed")
+    )
