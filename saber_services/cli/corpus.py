@@ -11,8 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from saber_resources.settings import Settings
 from saber_services.cli.options import (
     build_options,
+    error_console,
     json_option,
     overrides_of,
     workdir_option,
@@ -102,7 +104,76 @@ def build_(
 
     chosen, overrides = overrides_of(workdir, corpus, ontology, profile, bad_rows, annotator, pairs)
     settings = build_stages(workdir, chosen, overrides, {"corpus"})
-    print("done")
+    _show_funnel(settings, as_json)
+
+
+@command.command("funnel", epilog="\b\nExample:\n  saber corpus funnel --workdir out --json")
+@workdir_option
+@json_option
+def funnel(workdir: Path, as_json: bool) -> None:
+    """Print what became of the records of each source: read, dropped and why, in review, kept."""
+    from saber_resources.settings import load_settings
+
+    _show_funnel(load_settings(workdir), as_json)
+
+
+def _show_funnel(settings: Settings, as_json: bool) -> None:
+    from saber_resources.warehouse import read_table
+    from saber_services.corpus_tables import print_funnel
+
+    found = read_table(settings.workdir.tables, "corpus_funnel")
+    if as_json:
+        click.echo(json.dumps(found.to_dicts(), indent=2))
+        return
+    print_funnel(found)
+    waiting = found.filter(stage="in_review")["records"].sum()
+    if waiting:
+        error_console().print(
+            f"{waiting} documents wait for a person: edit the files in "
+            f"{escape(str(settings.workdir.reviews))}, then run the same command again",
+            soft_wrap=True,
+        )
+
+
+@command.command(
+    "explain",
+    epilog="\b\nExamples:\n  saber corpus explain p0123456789abcdef --workdir out\n"
+    "  saber corpus explain aops:700001 --workdir out",
+)
+@click.argument("name", metavar="ID")
+@workdir_option
+@json_option
+def explain(name: str, workdir: Path, as_json: bool) -> None:
+    """Tell where a problem came from, what was done to it, and what it displaced.
+
+    ID is a problem id, the id that the record has in its source, or SOURCE:ID.
+    """
+    from saber_resources.settings import load_settings
+    from saber_services import corpus_tables
+
+    found, changes = corpus_tables.explained(load_settings(workdir), name)
+    if as_json:
+        click.echo(corpus_tables.as_json(found, changes))
+    else:
+        corpus_tables.print_explanation(found, changes)
+
+
+@command.command(
+    "export",
+    epilog="\b\nExamples:\n  saber corpus export corpus.jsonl --workdir out --permissive\n"
+    "  saber corpus export corpus.parquet --workdir out --for-training",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@workdir_option
+@click.option("--permissive", is_flag=True, help="Only records that ask for attribution at most.")
+@click.option("--for-training", is_flag=True, help="Only records that models may be trained on.")
+def export(file: Path, workdir: Path, permissive: bool, for_training: bool) -> None:
+    """Write the deduplicated corpus with its licences: .jsonl, .csv or .parquet."""
+    from saber_resources.settings import load_settings
+    from saber_services.corpus_tables import export_corpus
+
+    written, left_out = export_corpus(load_settings(workdir), file, permissive, for_training)
+    error_console().print(f"{written} records written, {left_out} left out", highlight=False)
 
 
 def _table(*names: str) -> Table:

@@ -102,11 +102,13 @@ def tell_skipped(skipped: Sequence[tuple[str, str]], most: int = 5) -> None:
     """Say on standard error which files of a folder are read by nothing."""
     console = error_console()
     for path, reason in skipped[:most]:
-        console.print(f"[yellow]not read: {escape(path)}[/yellow]: {escape(reason)}", soft_wrap=True)
+        console.print(
+            f"[yellow]not read: {escape(path)}[/yellow]: {escape(reason)}", soft_wrap=True
+        )
     if len(skipped) > most:
         console.print(
-            f"[yellow]and {len(skipped) - most} more files; `saber corpus sources --in FOLDER` lists "
-            "them[/yellow]",
+            f"[yellow]and {len(skipped) - most} more; `saber corpus sources --in FOLDER` lists "
+            "all of them[/yellow]",
             soft_wrap=True,
         )
 
