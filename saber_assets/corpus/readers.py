@@ -72,7 +72,7 @@ def read_problems(path: Path, default_source: str | None = None) -> pl.DataFrame
     """
     path = Path(path)
     frame = _read_unchecked(path, default_source or _stem(path))
-    _refuse_repeated_ids(frame, allow_equal_content=False)
+    _refuse_repeated_ids(frame)
     return _number_occurrences(frame)
 
 
@@ -82,14 +82,16 @@ def read_corpus(paths: Sequence[Path], bad_rows: str = "refuse") -> pl.DataFrame
     Args:
         paths: the files, in the order that numbers the occurrences of equal contents.
         bad_rows: "refuse" raises on the first record that can't be used; "set_aside" keeps such
-            records with their `fault` (and lets a record through that is repeated with the same
-            id and the same content), for `dropped_problems` to list.
+            records with their `fault`, for `dropped_problems` to list, lets a record through that
+            is repeated with the same id and the same content, and puts `#2`, `#3` behind an id
+            that a source uses for other contents.
 
     Returns:
         A frame of `OWN_RECORDS`.
 
     Raises:
-        InputError: as `read_problems`, and for one id twice in a source across files.
+        InputError: as `read_problems`; where rows are refused, also for one id twice in a source
+            across files.
         ValueError: for another value of `bad_rows`, or no path at all.
     """
     if bad_rows not in BAD_ROWS:
@@ -97,9 +99,10 @@ def read_corpus(paths: Sequence[Path], bad_rows: str = "refuse") -> pl.DataFrame
     if not paths:
         raise ValueError("at least one file is needed")
     frame = pl.concat([_read_unchecked(Path(path), _stem(Path(path))) for path in paths])
-    _refuse_repeated_ids(frame, allow_equal_content=bad_rows == "set_aside")
-    if bad_rows == "refuse":
-        _refuse_faults(frame)
+    if bad_rows == "set_aside":
+        return _number_occurrences(_number_ids(frame))
+    _refuse_repeated_ids(frame)
+    _refuse_faults(frame)
     return _number_occurrences(frame)
 
 
@@ -149,11 +152,21 @@ def _records(path: Path) -> list[Record]:
         raise InputError(f"{path} can't be read ({reason})", "check the file") from error
 
 
-def _refuse_repeated_ids(frame: pl.DataFrame, *, allow_equal_content: bool) -> None:
+def _number_ids(frame: pl.DataFrame) -> pl.DataFrame:
+    """Tell apart what has one id in one source and other contents, in the order of the rows."""
     key = ["source", "source_id"]
-    seen = frame.unique([*key, "problem_id"], keep="first", maintain_order=True)
-    checked = seen if allow_equal_content else frame
-    repeated = checked.filter(pl.struct(key).is_duplicated())
+    contents = frame.unique([*key, "problem_id"], keep="first", maintain_order=True).select(
+        *key, "problem_id", number=pl.int_range(1, pl.len() + 1).over(key)
+    )
+    numbered = frame.join(contents, on=[*key, "problem_id"], how="left", maintain_order="left")
+    again = pl.format("{}#{}", "source_id", "number")
+    named = pl.when(pl.col("number") > 1).then(again).otherwise("source_id")
+    return numbered.with_columns(source_id=named).drop("number")
+
+
+def _refuse_repeated_ids(frame: pl.DataFrame) -> None:
+    key = ["source", "source_id"]
+    repeated = frame.filter(pl.struct(key).is_duplicated())
     if repeated.is_empty():
         return
     first = repeated.row(0, named=True)

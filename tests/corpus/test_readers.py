@@ -168,9 +168,10 @@ def test_occurrences_are_numbered_across_files(tmp_path):
 def test_one_id_in_two_files_of_a_source(tmp_path):
     one = put(tmp_path, lines({**ROW, "source": "s"}), "one.jsonl")
     two = put(tmp_path, lines({**ROW, "source": "s", "problem": "other"}), "two.jsonl")
-    for bad_rows in ("refuse", "set_aside"):
-        with pytest.raises(InputError, match=r"in one.jsonl line 1 and two.jsonl line 1"):
-            read_corpus([one, two], bad_rows)
+    with pytest.raises(InputError, match=r"in one.jsonl line 1 and two.jsonl line 1"):
+        read_corpus([one, two])
+    both = read_corpus([one, two, one], "set_aside")
+    assert both["source_id"].to_list() == ["a", "a#2", "a"]
     again = put(tmp_path, lines({**ROW, "source": "s"}), "again.jsonl")
     with pytest.raises(InputError, match="used twice"):
         read_corpus([one, again])
