@@ -22,7 +22,15 @@ from pathlib import Path
 import polars as pl
 from datasketch import MinHash, MinHashLSH
 
-from benchmarks.near_duplicates import OTHER_KINDS, SAME_KINDS, Pair, labelled_pairs, read_records
+from benchmarks.near_duplicates import (
+    OTHER_KINDS,
+    RETYPESET_KINDS,
+    SAME_KINDS,
+    Pair,
+    labelled_pairs,
+    read_records,
+)
+from benchmarks.typesettings import FOREIGN_KINDS
 from saber_assets.corpus.dedup import deduplicate
 from saber_assets.corpus.minhash import signatures
 from saber_assets.corpus.tables import RAW_PROBLEMS
@@ -50,8 +58,8 @@ def ours(pairs: list[Pair], threshold: float) -> list[bool]:
             }
             for place, record in enumerate((pair.original, pair.variant))
         ]
-        schema = {name: column.dtype for name, column in RAW_PROBLEMS.columns.items()}
-        corpus, _ = deduplicate(pl.DataFrame(records, schema=schema), threshold=threshold)
+        frame = pl.concat([RAW_PROBLEMS.empty(), pl.DataFrame(records)], how="diagonal_relaxed")
+        corpus, _ = deduplicate(frame, threshold=threshold)
         verdicts.append(corpus.height == 1)
     return verdicts
 
@@ -120,22 +128,48 @@ def of_datatrove(
 
 
 def print_table(pairs: list[Pair], verdicts: dict[str, list[bool]]) -> None:
-    """Print the share that each method merges of each kind, then precision and recall."""
+    """Print the share that each method merges of each kind, then precision and recalls.
+
+    Precision is that of all kinds together; a merged pair in other words is right. The recall of
+    typesetting leaves out the kind "wording".
+    """
     print(f"| share merged | pairs | {' | '.join(verdicts)} |")
     print(f"|---|---:|{'---:|' * len(verdicts)}")
-    for kind in (*SAME_KINDS, *OTHER_KINDS):
+    retypeset = (*RETYPESET_KINDS, *FOREIGN_KINDS)
+    for kind in dict.fromkeys((*retypeset, *SAME_KINDS, *OTHER_KINDS)):
         rows = [place for place, pair in enumerate(pairs) if pair.kind == kind]
-        label = f"{kind} ({'duplicate' if kind in SAME_KINDS else 'another problem'})"
-        shares = [
-            sum(merged[row] for row in rows) / max(1, len(rows)) for merged in verdicts.values()
-        ]
-        print(f"| {label} | {len(rows)} | {' | '.join(f'{100 * s:.1f}%' for s in shares)} |")
-    same = [pair.kind in SAME_KINDS for pair in pairs]
-    hits = [sum(a and b for a, b in zip(v, same, strict=True)) for v in verdicts.values()]
-    precision = [hit / max(1, sum(v)) for hit, v in zip(hits, verdicts.values(), strict=True)]
-    recall = [hit / max(1, sum(same)) for hit in hits]
-    for name, row in (("precision", precision), ("recall", recall)):
-        print(f"| {name} | {len(pairs)} | {' | '.join(f'{100 * value:.1f}%' for value in row)} |")
+        if not rows:
+            continue
+        name = "another problem" if kind in OTHER_KINDS else "duplicate"
+        shares = [sum(merged[row] for row in rows) / len(rows) for merged in verdicts.values()]
+        cells = " | ".join(f"{100 * share:.1f}%" for share in shares)
+        print(f"| {kind} ({name}) | {len(rows)} | {cells} |")
+    same = [pair.kind not in OTHER_KINDS for pair in pairs]
+    set_again = [pair.kind in retypeset for pair in pairs]
+    merged = {name: (_both(found, same), sum(found)) for name, found in verdicts.items()}
+    rows_of = {
+        "precision": [hits / max(1, total) for hits, total in merged.values()],
+        "recall, typeset again": [
+            _both(found, set_again) / max(1, sum(set_again)) for found in verdicts.values()
+        ],
+        "recall, all duplicates": [hits / max(1, sum(same)) for hits, _ in merged.values()],
+    }
+    counts = (len(pairs), sum(set_again), sum(same))
+    for (name, values), count in zip(rows_of.items(), counts, strict=True):
+        print(f"| {name} | {count} | {' | '.join(f'{100 * value:.1f}%' for value in values)} |")
+
+
+def _both(left: list[bool], right: list[bool]) -> int:
+    return sum(a and b for a, b in zip(left, right, strict=True))
+
+
+def print_misses(pairs: list[Pair], merged: list[bool], count: int) -> None:
+    """Print some pairs of each kind that were judged wrongly."""
+    shown: dict[str, int] = {}
+    for pair, verdict in zip(pairs, merged, strict=True):
+        if verdict == (pair.kind in OTHER_KINDS) and shown.get(pair.kind, 0) < count:
+            shown[pair.kind] = shown.get(pair.kind, 0) + 1
+            print(f"{pair.kind}\n  {pair.original.problem!r}\n  {pair.variant.problem!r}")
 
 
 def main() -> None:
@@ -145,8 +179,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=150, help="of each kind")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--datatrove", help="Python interpreter that has datatrove 0.10.1")
+    parser.add_argument(
+        "--typesetters", help="Python interpreter that has pypandoc, latex2mathml and unicodeit"
+    )
+    parser.add_argument("--misses", type=int, default=0, help="wrong verdicts to show of each kind")
     chosen = parser.parse_args()
-    pairs = labelled_pairs(read_records(chosen.problems), chosen.pairs, chosen.seed)
+    records = read_records(chosen.problems)
+    pairs = labelled_pairs(records, chosen.pairs, chosen.seed, chosen.typesetters)
     name = "DataTrove defaults" if chosen.datatrove else "re-implementation of DataTrove's settings"
     signed = own_datatrove(chosen.datatrove) if chosen.datatrove else restated_datatrove
     verdicts = {
@@ -156,6 +195,7 @@ def main() -> None:
         name: of_datatrove(pairs, signed),
     }
     print_table(pairs, verdicts)
+    print_misses(pairs, verdicts["SABER, 0.85"], chosen.misses)
 
 
 if __name__ == "__main__":

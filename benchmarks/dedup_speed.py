@@ -9,8 +9,8 @@ elapsed seconds and the peak memory of the process, inputs included:
 * all of `deduplicate`: tokens, signatures, exact confirmation, the frames.
 
 A problem has 30 to 110 words of a Zipf vocabulary of 30,000, two to five numbers and one to three
-formulas. One in ten is an earlier one set differently, one in ten an earlier one with a word
-changed, one in five an earlier one with a number changed, as exercise books have them.
+formulas. One in ten is an earlier one set differently, one in twenty an earlier one with a
+word of grammar for a word, as many with another word of the subject, one in five an earlier one with a number changed, as exercise books have them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def problems(count: int, seed: int) -> list[str]:
                 text = [part.replace(r"\frac", r"\dfrac").replace(r"\le", r"\leq") for part in text]
             elif kind < 0.2:
                 plain = [place for place, part in enumerate(text) if part.isalpha()]
-                text[plain[random.integers(0, len(plain))]] = words[random.integers(0, VOCABULARY)]
+                other = "which" if kind < 0.15 else words[random.integers(0, VOCABULARY)]
+                text[plain[random.integers(0, len(plain))]] = other
             else:
                 numbers = [place for place, part in enumerate(text) if part.isdigit()]
                 text[numbers[random.integers(0, len(numbers))]] = str(random.integers(2, 10_000))

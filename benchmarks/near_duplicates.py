@@ -1,20 +1,28 @@
-r"""A labelled set of near-duplicates, made by rule from real problems; seeded.
+r"""A labelled set of near-duplicates, made from real problems; seeded.
 
-Each pair is a real record and a variant of it. Kinds that are the same problem:
+Each pair is a real record and a variant of it. Kinds that are the same problem, typeset again:
 
 * spelling: upper case in the prose, other white space;
 * typesetting: `\dfrac` for `\frac`, `\(` for `$`, `\left(`, `\leq`, thin spaces, `x^{2}`;
+* ocr, old_tex, macros, typed, label: the ways of other authors (`typesettings.py`);
+* mathml, unicode, html: what programs of others make of it (`foreign_typesetters.py`).
+
+The same problem in other words:
+
 * wording: the phrases that set a task, changed by a fixed list ("Find" to "Determine").
 
 Kinds that are another problem:
 
 * number: one number of the statement changed;
+* sign: one operator or relation changed, `+` to `-`, `<` to `>`, `\sin` to `\cos`;
+* asked: what is asked for changed, "area" to "perimeter", "even" to "odd";
 * figure: the statement of a problem that points at a figure, with another problem's solution (as
   textbooks print one text under many figures);
 * part: only the first of several questions.
 
 A record gives at most one pair of a kind. Statements have at least 60 characters, so that every
-method has something to compare.
+method has something to compare. Pairs of which nothing but the formulas' delimiters changed are
+left out.
 """
 
 from __future__ import annotations
@@ -27,8 +35,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-SAME_KINDS = ("spelling", "typesetting", "wording")
-OTHER_KINDS = ("number", "figure", "part")
+from benchmarks.typesettings import FOREIGN_KINDS, OWN, foreign, has_formula, is_plain, is_spoilt
+
+RETYPESET_KINDS = ("spelling", "typesetting", *OWN)
+SAME_KINDS = (*RETYPESET_KINDS, "wording")
+OTHER_KINDS = ("number", "sign", "asked", "figure", "part")
 SHORTEST = 60
 
 _MATHEMATICS = re.compile(
@@ -156,22 +167,86 @@ def _part(record: Record, _: random.Random) -> Record:
     return record
 
 
+_SIGNS = (
+    (r"(?<=[\w)}])\s*\+\s*(?=[\w(\\])", " - "), (r"(?<=[\w)}])\s*-\s*(?=[\w(\\])", " + "),
+    (r"<", ">"), (r">", "<"), (r"\\leq?(?![a-z])", r"\\ge"), (r"\\geq?(?![a-z])", r"\\le"),
+    (r"\\sin(?![a-z])", r"\\cos"), (r"\\cos(?![a-z])", r"\\sin"), (r"\\cup", r"\\cap"),
+    (r"\\cap", r"\\cup"), (r"\\times", "+"), (r"\\subseteq?", r"\\supset"),
+)  # fmt: skip
+_ASKED = (
+    ("area", "perimeter"), ("perimeter", "area"), ("radius", "diameter"), ("length", "width"),
+    ("height", "width"), ("median", "mean"), ("mean", "median"), ("maximum", "minimum"),
+    ("minimum", "maximum"), ("largest", "smallest"), ("smallest", "largest"), ("even", "odd"),
+    ("odd", "even"), ("domain", "range"), ("slope", "intercept"), ("sum", "product"),
+    ("product", "sum"), ("increasing", "decreasing"), ("concave up", "concave down"),
+    ("horizontal", "vertical"), ("vertical", "horizontal"), ("left", "right"), ("more", "less"),
+    ("injective", "surjective"), ("converse", "contrapositive"), ("union", "intersection"),
+    ("at least", "at most"), ("at most", "at least"), ("hours", "minutes"), ("days", "weeks"),
+    ("positive", "negative"), ("negative", "positive"), ("mother", "father"), ("older", "younger"),
+)  # fmt: skip
+
+
+def _sign(record: Record, draw: random.Random) -> Record:
+    def flip(match: re.Match[str]) -> str:
+        pattern, replacement = draw.choice(fitting)
+        places = list(re.finditer(pattern, match[0]))
+        place = draw.choice(places)
+        start, end = place.span()
+        return match[0][:start] + place.expand(replacement) + match[0][end:]
+
+    for match in re.finditer(r"\$[^$]{3,}\$", record.problem):
+        fitting = [pair for pair in _SIGNS if re.search(pair[0], match[0])]
+        if fitting:
+            text = record.problem
+            changed = text[: match.start()] + flip(match) + text[match.end() :]
+            return Record(changed, record.solution)
+    return record
+
+
+def _asked(record: Record, draw: random.Random) -> Record:
+    fitting = [pair for pair in _ASKED if re.search(rf"\b{pair[0]}\b", record.problem)]
+    if not fitting:
+        return record
+    old, new = draw.choice(fitting)
+    return Record(re.sub(rf"\b{old}\b", new, record.problem, count=1), record.solution)
+
+
+def _retypeset(way: Callable[[str, random.Random], str]) -> Callable[..., Record]:
+    def make(record: Record, draw: random.Random) -> Record:
+        if way is not OWN["label"] and not has_formula(record.problem):
+            return record
+        text = way(record.problem, draw)
+        return record if _bare(text) == _bare(record.problem) else Record(text, record.solution)
+
+    return make
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\$|\\[()\[\]]|\s", "", text)
+
+
 _MAKERS: dict[str, Callable[[Record, random.Random], Record]] = {
     "spelling": _spelling,
     "typesetting": _typesetting,
     "wording": _wording,
+    **{way: _retypeset(function) for way, function in OWN.items()},
     "number": _number,
+    "sign": _sign,
+    "asked": _asked,
     "part": _part,
 }
 
 
-def labelled_pairs(records: list[Record], of_each: int, seed: int) -> list[Pair]:
+def labelled_pairs(
+    records: list[Record], of_each: int, seed: int, interpreter: str | None = None
+) -> list[Pair]:
     """Return up to `of_each` pairs of each kind.
 
     Args:
         records: real problems.
         of_each: pairs of each kind; fewer where the records do not give as many.
         seed: of the choice of records and of the changes.
+        interpreter: a Python that has the programs of others; without it, their kinds are absent.
 
     Returns:
         Pairs, kind by kind. The text of a variant differs from the original's, except for kind
@@ -194,4 +269,20 @@ def labelled_pairs(records: list[Record], of_each: int, seed: int) -> list[Pair]
                 (record, variant) for record, variant in made if record.problem != variant.problem
             ]
         pairs += [Pair(kind, record, variant) for record, variant in made[:of_each]]
+    return pairs if interpreter is None else pairs + _foreign(records, of_each, seed, interpreter)
+
+
+def _foreign(records: list[Record], of_each: int, seed: int, interpreter: str) -> list[Pair]:
+    """Return pairs of the kinds that programs of others make."""
+    plain = [record for record in records if is_plain(record.problem)]
+    chosen = random.Random(f"{seed} foreign").sample(plain, min(len(plain), 8 * of_each))
+    written = foreign([record.problem for record in chosen], interpreter)
+    pairs = []
+    for kind in FOREIGN_KINDS:
+        made = [
+            Pair(kind, record, Record(texts[kind], record.solution))
+            for record, texts in zip(chosen, written, strict=True)
+            if not is_spoilt(texts.get(kind, "")) and _bare(texts[kind]) != _bare(record.problem)
+        ]
+        pairs += made[:of_each]
     return pairs

@@ -67,8 +67,11 @@ def _pieces(body: str, out: list[str]) -> None:
         name = piece[1:]
         if name in _FUNCTIONS:
             out.append(rf"\operatorname {{ {' '.join(name)} }}")
-        elif piece.startswith((r"\text", r"\mathrm", r"\mbox")):
+        elif "{" in piece and piece.startswith((r"\text", r"\mathrm", r"\mbox")):
             word = piece[piece.index("{") + 1 : -1]
+            if not word.replace(" ", "").replace("~", "").isalpha():
+                out.append(piece)
+                continue
             out.append(rf"\mathrm {{ {'~'.join(' '.join(part) for part in word.split())} }}")
         elif piece in (r"\dfrac", r"\tfrac"):
             out.append(r"\frac")
@@ -163,7 +166,7 @@ _TYPED = (
     (r"\\(?:text|mathrm|operatorname)\s*\{([^{}]*)\}", r"\1"),
     (r"\\in(?![a-z])", "∈"), (r"\\(?:circ)(?![a-z])", "°"), (r"\^\s*\{?\s*°\s*\}?", "°"),
     (r"\\pmod\s*\{([^{}]*)\}", r"(mod \1)"),
-    (r"\\(alpha|beta|theta|pi|lambda|omega)(?![a-z])", r"\1 "),
+    (r"\\(alpha|beta|theta|pi|lambda|omega)(?![a-z])", r" \1 "),
     (r"\\(sin|cos|tan|cot|sec|csc|log|ln|exp|gcd|max|min)(?![a-z])", r" \1 "),
 )  # fmt: skip
 
@@ -175,6 +178,9 @@ def typed(text: str, _: random.Random) -> str:
         body = match[1].strip()
         return body if re.fullmatch(r"\w|\d+|pi|alpha|beta|theta", body) else f"({body})"
 
+    if re.search(r"[^^{\s]\s*\\circ|\\cdot|\\times", text):
+        return text  # no sign on a keyboard says just that
+
     def written(body: str) -> str:
         for pattern, replacement in _TYPED:
             body = re.sub(pattern, replacement, body)
@@ -185,7 +191,7 @@ def typed(text: str, _: random.Random) -> str:
                 lambda m: "/".join(re.sub(r"^\{(.*)\}$", group, part) for part in m.groups()),
                 body,
             )
-            body = re.sub(r"\\sqrt\s*\{([^{}]*)\}", r"sqrt(\1)", body)
+            body = re.sub(r"\\sqrt\s*\{([^{}]*)\}", r" sqrt(\1)", body)
             body = re.sub(r"(?<=[\^_])\{([^{}]*)\}", group, body)
         return body
 

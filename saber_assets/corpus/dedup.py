@@ -1,17 +1,21 @@
 r"""Removes near-duplicate problems, keeping the member of the source with the highest priority.
 
 Two statements are duplicates when their tokens (`shingle_tokens`) are equal, or when all of
-this holds: their decisive tokens (numbers, operators, relations, LaTeX commands, bounds, names
-of one or two letters) are the same in the same order; MinHash-LSH proposes the pair; and the exact
-Jaccard similarity of their shingle sets reaches the threshold. The first condition is strict on
-purpose: in a long text one changed number leaves the similarity far above any threshold, and yet
-it is another problem. The price is that copies that differ in a sign stay two problems.
+this holds:
+
+* their decisive tokens (numbers, operators, relations, LaTeX commands, bounds, names of one or two
+  letters) are the same in the same order;
+* MinHash-LSH proposes the pair, and the exact Jaccard similarity of their shingle sets reaches the
+  threshold;
+* they differ in wording only: no word of the subject stands for another (`decisive.py`);
+* their answers, where both are short, do not differ.
+
+This is strict on purpose: in a long text one changed number or word leaves the similarity far
+above any threshold, and yet it is another problem. The price is that copies that differ in a sign
+stay two problems.
 
 Statements that point at a figure are duplicates only if their solutions agree as well, because
 the text alone does not say which figure.
-
-Two near-duplicates with different short answers stay two problems: one changed word (the price of
-"milk", of "soda") can make another problem, and then the answer tells.
 
 There is no transitive merging: records are taken in order of priority, and one is dropped only
 for its own similarity to a record that was kept (SPEC, "Corpus", Dedup). That one pass is
@@ -40,7 +44,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from saber_assets.corpus.decisive import decisive_tokens
+from saber_assets.corpus.decisive import decisive_tokens, differ_in_wording_only
 from saber_assets.corpus.minhash import (
     band_keys,
     banding,
@@ -305,13 +309,21 @@ class _Keeper:
         self._kept_with_key[key].append(row)
 
     def _similarity(self, left: int, right: int) -> float:
-        decisive, known = self._compared(left)
-        other_decisive, other_known = self._compared(right)
-        return exact_jaccard(known, other_known) if decisive == other_decisive else 0.0
+        """Return the exact Jaccard similarity, or 0 where something that matters differs."""
+        tokens, decisive, known = self._compared(left)
+        others, other_decisive, other_known = self._compared(right)
+        if decisive != other_decisive:
+            return 0.0
+        similarity = exact_jaccard(known, other_known)
+        if similarity < self.threshold or not differ_in_wording_only(tokens, others):
+            return 0.0
+        return similarity
 
-    def _compared_of(self, key: int) -> tuple[tuple[str, ...], frozenset[tuple[str, ...]]]:
+    def _compared_of(
+        self, key: int
+    ) -> tuple[list[str], tuple[str, ...], frozenset[tuple[str, ...]]]:
         tokens = self.statements.tokens(key)
-        return decisive_tokens(tokens), shingles(tokens, self.shingle)
+        return tokens, decisive_tokens(tokens), shingles(tokens, self.shingle)
 
     def _may_merge(self, row: int, other: int) -> bool:
         """Tell whether the figure rule lets two similar records be one."""

@@ -16,7 +16,8 @@ from saber_assets.corpus.linear_formulas import COMMAND_OF_WORD
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{2,6}|#[xX][0-9a-fA-F]{2,5});")
 _SCRIPT_TAG = re.compile(r"<(su[pb])>([^<>]*)</\1>", re.IGNORECASE)
 _LABEL = re.compile(
-    r"""\s*(?:[#>*\s]|\\noindent\b|\\(?:textbf|textit|emph|section|subsection|paragraph)\*?\{|\{\\bf\b)*
+    r"""\s*(?:[#>*\s]|\\noindent\b|\{\\bf\b
+         |\\(?:textbf|textit|emph|section|subsection|paragraph)\*?\{)*
     (?:(?:problem|exercise|question|example|task|aufgabe|exercice|ejercicio|[QPE])[\s~]*
          (?:no\.|\#|№)?[\s~]*\(?\d+(?:[.\-–]\d+)*[a-z]?\)?(?:[.:)\]*}—–-]+(?=\s)|(?=\s*\n))
       |\(?\d{1,3}(?:\.\d{1,3})?[.)]+[*}]*(?=\s+[*"“$\\(]*(?-i:[A-Z])))
@@ -24,10 +25,14 @@ _LABEL = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _STARTS_LIKE_LABEL = re.compile(r"[\s#>*(\\{]*(?:noindent|text|emph|[A-Za-z]{1,9}[\s~]*[(#\d№]|\d)")
-_BULLET = re.compile(r"^[ \t]*(?:[-*•][ \t]+(?=[A-Z][a-z]|[a-z]{3})|#+[ \t]+(?=\S))", re.MULTILINE)
+_BULLET = re.compile(
+    r"^[ \t]*(?:[-*•][ \t]+(?=[A-Z][a-z]|[a-z]{3})|#+[ \t]+(?=\S))|[-*•]\s+(?=[ⓐ-ⓩ①-⑳])",
+    re.MULTILINE,
+)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
-_DIVIDED = re.compile(r"(?<=[a-z])-[ \t]*\n\s*(?=[a-z]{2})")
+_DIVIDED = re.compile(r"(?<=[a-z]{2})-[ \t]*\n\s*(?=[a-z]{2})")
 _THOUSANDS = re.compile(r"[1-9](?<![\d.].)\d{0,2}(?:(?:\s?,\s?|\{,\}|\\,)\d{3})+(?!\d)")
+_LONG_MINUS = re.compile(r"(?<![-\w])--(?=\d)")
 _THREE_DIGITS = re.compile(r",[}\s]?\d{3}")
 _NO_ZERO = re.compile(r"\.(?<![\w.)}\]]\.)(?=\d)")
 _DOTS = re.compile(r"\.[ ~]?\.[ ~]?\.")
@@ -35,15 +40,20 @@ _FORMULA = re.compile(
     r"(?<!\\)\$\$?([^$]+)(?<!\\)\$\$?(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
 )
 _FORMULA_WORD = re.compile(
-    r"\\(?:text[a-z]*|mbox|hbox|mathrm|operatorname\*?|begin|end|label|tag|ref|(?:math)?rm)"
-    r"\s*\{[^{}]*\}|\{\\rm\b[^{}]*\}|\\[A-Za-z]+|[A-Za-z]{2,}|\[[A-Za-z]+\]"
+    r"\\(?:text[a-z]*|mbox|hbox|begin|end|label|tag|ref)\s*\{[^{}]*\}"
+    r"|\\(?:(?:math)?rm|operatorname\*?)\s*\{([^{}]*)\}|\\[A-Za-z]+|[A-Za-z]{2,}|\[[A-Za-z]+\]"
 )
+_CONNECTIVES = frozenset(("and", "or", "if", "for", "when", "where", "with", "otherwise", "all",
+                          "that", "such", "is", "as", "then", "but", "not"))  # fmt: skip
+_EMPHASISED = frozenset(("not", "all", "any", "and", "or", "the", "one", "two", "no", "only",
+                         "each", "both", "must", "is", "are", "if", "but", "note"))  # fmt: skip
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[a-z]{2,}\s+[a-z]{3,}")
 _NAME = re.compile(r"[A-Z](?<![\\\w'’-].)[A-Z]{1,4}(?![\w'’])")
 _SMALL, _LARGE = re.compile(r"(?<![\\A-Za-z])[a-z]{3}"), re.compile(r"[A-Z]{3}")
 _UNICODE = {
     "⟂": r"\perp ", "‖": r"\Vert ", "∘": r"\circ ", "⁄": "/", "∕": "/", "∛": r"\sqrt[3]",
-    "∜": r"\sqrt[4]", "〈": r"\langle ", "〉": r"\rangle ",  "…": r"\dots ",
+    "\u2329": r"\langle ", "\u232a": r"\rangle ", "∜": r"\sqrt[4]",
+    "〈": r"\langle ", "〉": r"\rangle ", "…": r"\dots ",
     "ϵ": r"\epsilon ", "ϑ": r"\theta ", "∶": ":", "∝": r"\propto ",
     "≪": r"\ll ", "≫": r"\gg ", "≃": r"\simeq ", "⊊": r"\subsetneq ", "⋂": r"\bigcap ",
     "⋃": r"\bigcup ", "≜": r"\triangleq ", "½": r"\frac{1}{2}", "⅓": r"\frac{1}{3}",
@@ -59,6 +69,7 @@ _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠ
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ",
                     "0123456789+-=()aehijklmnoprstuvx", strict=True))  # fmt: skip
 _UNICODE_SCRIPT = re.compile(f"[{''.join(_RAISED)}]+|[{''.join(_LOWERED)}]+")
+_BARRED = re.compile("(\\w)[\u0305\u0304]")
 _SET = re.compile(r"(?<![^\s=(,:∈$])\{((?:[^{}\\]|\{[^{}\\]*\})*[,|](?:[^{}\\]|\{[^{}\\]*\})*)\}")
 _SPACE = re.compile(
     r"\\(?:mspace|hspace|vspace|mskip|hskip|kern|mkern)\*?\s*(?:\{[^{}]*\}|-?[\d.]+\s*[a-z]{2})"
@@ -79,8 +90,8 @@ _BRACKETS = {
 }  # fmt: skip
 _ITEM = re.compile(r"\\item(?![A-Za-z])(?:\s*\[([^\[\]]*)\])?")
 _SPACED_WORD = re.compile(
-    r"\\(operatorname\*?|mathrm|text|textrm|mbox)\s*\{\s*((?:~\s*)?(?:[A-Za-z](?:\s+|\s*~\s*))+"
-    r"[A-Za-z]\s*)\}"
+    r"\\(operatorname\*?|mathrm|text|textrm|mbox|hbox)\s*"
+    r"\{((?:[\s~]*[A-Za-z\d](?=[\s~}]))+[\s~]*)\}"
 )
 _PMOD = re.compile(r"\\pmod\s*(?:\{([^{}]*)\}|(\w))")
 _DEGREE = re.compile(r"(?:\^\s*)?\{?\s*\\degree(?![A-Za-z])\s*\}?")
@@ -102,14 +113,12 @@ def level_text(text: str) -> str:
     if not text.isascii():
         text = _UNICODE_SIGN.sub(lambda match: _UNICODE[match[0]], text)
         text = _UNICODE_SCRIPT.sub(_plain_script, text)
+        text = _BARRED.sub(r"\\bar{\1} ", text)
     if _STARTS_LIKE_LABEL.match(text):
         text = _without_label(text)
     if "\n" in text or "**" in text or text[:1] in "#-*•":
         text = _BOLD.sub(r"\1", _BULLET.sub("", _DIVIDED.sub("", text)))
-    if "." in text:
-        text = _DOTS.sub(r" \\dots ", _NO_ZERO.sub("0.", text))
-    if "," in text and _THREE_DIGITS.search(text):
-        text = _THOUSANDS.sub(lambda match: re.sub(r"\D", "", match[0]), text)
+    text = _level_numbers(text)
     if "{" in text and "$" not in text and r"\(" not in text and r"\[" not in text:
         text = _SET.sub(_set, text)
     if "\\" in text:
@@ -144,8 +153,18 @@ def _without_label(text: str) -> str:
     return text[match.end() :] if match and match.end() < len(text) else text
 
 
+def _level_numbers(text: str) -> str:
+    if "--" in text:
+        text = _LONG_MINUS.sub("-", text)
+    if "." in text:
+        text = _DOTS.sub(r" \\dots ", _NO_ZERO.sub("0.", text))
+    if "," in text and _THREE_DIGITS.search(text):
+        text = _THOUSANDS.sub(lambda match: re.sub(r"\D", "", match[0]), text)
+    return text
+
+
 def _level_latex(text: str) -> str:
-    if "{ " in text or "{~" in text:
+    if "{ " in text or "{~" in text or "~}" in text:
         text = _SPACED_WORD.sub(_word_together, text)
     if r"\colon" in text:
         text = text.replace(r"\colon", " : ")
@@ -174,14 +193,28 @@ def _word_together(match: re.Match[str]) -> str:
 
 def _letters_apart(match: re.Match[str]) -> str:
     """Write the letters of a formula apart: `ABC`, `A B C` and `A BC` look the same in print."""
-    whole, body = match[0], match[1]
-    if body is not None and (_PROSE.search(body) or (body[0].isdigit() and body[-1].isspace())):
+    whole = match[0]
+    body = match[1] or match[2] or match[3]
+    if (body[0].isdigit() and body[-1].isspace()) or _PROSE.search(body):
         return whole  # "$5 and $7"
-    return _FORMULA_WORD.sub(_name_apart, whole)
+    return _FORMULA_WORD.sub(_formula_word_apart, whole)
+
+
+def _formula_word_apart(match: re.Match[str]) -> str:
+    upright = match[1]
+    if upright is None:
+        return _apart(match[0])
+    words = upright.lower().split()
+    if len(words) != 1 or words[0] in _CONNECTIVES or words[0] in COMMAND_OF_WORD:
+        return match[0]
+    return f" {' '.join(upright.strip())} "
 
 
 def _name_apart(match: re.Match[str]) -> str:
-    name = match[0]
+    return match[0] if match[0].lower() in _EMPHASISED else _apart(match[0])
+
+
+def _apart(name: str) -> str:
     if name[0] in "\\[{" or name.lower() in COMMAND_OF_WORD:
         return name
     return f" {' '.join(name)} "

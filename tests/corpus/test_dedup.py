@@ -28,14 +28,14 @@ PROOF = "It follows step by step from what is given above, as one sees in remark
 LONG = (
     "A rectangular garden lies next to a straight river and the gardener wants to build a fence "
     "around the other sides of it with the wood that is left over from the last season, without "
-    "buying more of it and without wasting any. She has {n} metres of wood. Determine which shape "
+    "buying more of it and without wasting any. She has {n} metres of wood. {verb} which shape "
     "of the garden gives the {bound} possible area, and describe how the answer changes if the "
     "river bends slightly towards the {place} of her neighbour on the opposite bank."
 )
 
 
-def long(n=40, bound="largest", place="house"):
-    return LONG.format(n=n, bound=bound, place=place)
+def long(n=40, bound="largest", place="house", verb="Determine"):
+    return LONG.format(n=n, bound=bound, place=place, verb=verb)
 
 
 def raw(*rows):
@@ -95,7 +95,8 @@ def merged(left, right, **options):
 
 def test_retypeset_and_reworded_copies_merge():
     assert merged((r"Find $\dfrac{1}{2}+x^{2}$.",), (r"Find \(\frac12 + x^2\)",))
-    assert merged((long(place="house"),), (long(place="cottage"),))
+    assert merged((long(),), (long(verb="Decide"),))
+    assert merged((long(place="house"),), (long(place="houses"),))
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,7 @@ def test_retypeset_and_reworded_copies_merge():
         (long(bound="largest"), long(bound="smallest")),
         (long(n="$3x+4$"), long(n="$3x-4$")),
         (long(n="$AB$"), long(n="$BA$")),
+        (long(place="house"), long(place="cottage")),
         (long(n="3 red and 5 blue"), long(n="5 red and 3 blue")),
         ("Prove it", "Prove that"),
     ],
@@ -142,7 +144,7 @@ def test_no_merging_through_a_chain():
     for start in (0, 1, 2):
         text = list(words)
         for position in range(start):
-            text[10 + 30 * position] = f"other{'xyz'[position]}word"
+            text[10 + 30 * position] = ("whereas", "otherwise")[position]
         variants.append(" ".join(text))
     first, middle, last = (shingles(shingle_tokens(v), 5) for v in variants)
     near = exact_jaccard(first, middle)
@@ -162,8 +164,8 @@ def test_the_far_end_of_a_chain_is_judged_on_its_own():
     """Deduplicated within b first, the last would go for the middle one, which goes for a's."""
     words = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80)]
     middle, last = list(words), list(words)
-    middle[10] = last[10] = "otherword"
-    last[40] = "anotherword"
+    middle[10] = last[10] = "whereas"
+    last[40] = "otherwise"
     rows = [
         (" ".join(words), None, "a"),
         (" ".join(middle), None, "b"),
@@ -179,7 +181,8 @@ def test_the_far_end_of_a_chain_is_judged_on_its_own():
 
 def test_scope_and_evidence():
     rows = [("Find  $x$", "1", "b"), ("Find $x$", "2", "b"), ("find x.", "3", "a"),
-            (long(), None, "a"), (long(place="hut"), None, "b"), ("Find $x$", "4", "c")]  # fmt: skip
+            (long(), None, "a"), (long(verb="Find"), None, "b"),
+            ("Find $x$", "4", "c")]  # fmt: skip
     frame = raw(*rows)
     _, dropped = run(frame, ["b", "a"])
     evidence = {row["source_id"]: (row["scope"], row["evidence"], row["reason"])
@@ -204,12 +207,12 @@ def test_groups_of_nothing():
 
 
 def test_near_duplicates_with_other_answers_are_two_problems():
-    milk, soda = long(place="milk"), long(place="soda")
-    assert not merged((milk, "12"), (soda, "15"))
-    assert merged((milk, r"$12$ litres"), (soda, "12"))
-    assert merged((milk, "12"), (soda, f"{PROOF} 15"))
-    assert merged((milk, "12"), (milk, "15"))  # one of both answers is wrong
-    frame = raw((milk, None), (soda, None))
+    one, other = long(), long(verb="Find")
+    assert not merged((one, "12"), (other, "15"))
+    assert merged((one, r"$12$ litres"), (other, "12"))
+    assert merged((one, "12"), (other, f"{PROOF} 15"))
+    assert merged((one, "12"), (one, "15"))  # one of both answers is wrong
+    frame = raw((one, None), (other, None))
     assert run(frame.with_columns(answer=pl.Series(["12", "15"])))[0].height == 2
     assert run(frame.with_columns(answer=pl.Series(["12", None])))[0].height == 1
     assert run(frame.with_columns(answer=pl.Series(["12", "$12$."])))[0].height == 1
@@ -235,8 +238,8 @@ def test_figures_are_not_merged_on_their_text():
     figure = "Find the area of the shaded region in the figure."
     assert not merged((figure, "12"), (figure, "15"))
     assert merged((figure, "$12$"), (figure, "12."))
-    assert not merged((long() + " [image]", "12"), (long(place="hut") + " [image]", "15"))
-    assert merged((long() + " [image]", "12"), (long(place="hut") + " [image]", "12"))
+    assert not merged((long() + " [image]", "12"), (long(verb="Find") + " [image]", "15"))
+    assert merged((long() + " [image]", "12"), (long(verb="Find") + " [image]", "12"))
     assert not merged(("[image]", "1"), ("[image]", "2"))
 
 
@@ -331,7 +334,6 @@ def test_real_problems():
     assert frame.height == 1684
     assert dict(dropped["reason"].value_counts().iter_rows()) == {
         "exact_duplicate": 25,
-        "near_duplicate": 1,
     }
     records = [json.loads(line) for line in REAL.read_bytes().split(b"\n") if line]
     assert set(corpus["source_id"]) <= {str(record["id"]) for record in records}
