@@ -139,7 +139,7 @@ def test_every_verb_of_a_group_is_mentioned_and_no_other(group: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_relative_links_resolve(page: Path) -> None:
-    for target in LINK.findall(TEXT[page]):
+    for target in LINK.findall(re.sub(r"`[^`\n]*`", "", TEXT[page])):
         if re.match(r"[a-z]+:", target):
             continue
         place, _, anchor = target.partition("#")
