@@ -9,8 +9,9 @@ elapsed seconds and the peak memory of the process, inputs included:
 * all of `deduplicate`: tokens, signatures, exact confirmation, the frames.
 
 A problem has 30 to 110 words of a Zipf vocabulary of 30,000, two to five numbers and one to three
-formulas. One in ten is an earlier one set differently, one in twenty an earlier one with a
-word of grammar for a word, as many with another word of the subject, one in five an earlier one with a number changed, as exercise books have them.
+formulas. One in ten is an earlier one set differently, one in twenty an earlier one with a word of
+grammar for another word, as many with another word of the subject, one in five an earlier one with
+a number changed, as exercise books have them.
 """
 
 from __future__ import annotations
@@ -85,7 +86,10 @@ def frame_of(statements: list[str]) -> pl.DataFrame:
         "source_id": [str(place) for place in range(count)],
         "location": [f"row {place}" for place in range(count)],
         "problem": statements,
-        "solution": [f"The answer is {place}." for place in range(count)],
+        "solution": [
+            f"The answer is {place}, as one sees step by step from the text."
+            for place in range(count)
+        ],
         "fault": pl.Series([None] * count, dtype=pl.String),
     }
     # columns that deduplication does not read stay null
