@@ -16,6 +16,7 @@ import polars as pl
 from saber_assets.errors import InputError
 
 NEEDED_COLUMNS = ("id", "problem", "solution")
+EXAMPLE = '{"id": ..., "problem": ..., "solution": ...}'
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_FIELD = 2**31 - 1
 
@@ -40,11 +41,11 @@ def read_json_lines(path: Path) -> list[Record]:
         InputError: for text that is not UTF-8, and a line that is not one JSON object with the
             needed keys.
     """
-    data = _bytes_of(path)
+    data = bytes_of(path)
     rows: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
-            rows.append((number, _json_object(path, number, line)))
+            rows.append((number, json_object(path, number, line, EXAMPLE)))
     if not rows:
         return []
     found = {key for _, row in rows for key in row}
@@ -54,7 +55,7 @@ def read_json_lines(path: Path) -> list[Record]:
         where = f"{path} line {number}"
         record = Record(
             f"line {number}",
-            _identifier(where, row.get("id")),
+            identifier(where, row.get("id")),
             _text(where, "problem", row.get("problem")),
             _text(where, "solution", row.get("solution")),
             _text(where, "source", row.get("source")),
@@ -71,12 +72,12 @@ def read_csv(path: Path) -> list[Record]:
         InputError: for text that is not UTF-8, missing columns, a row with more or fewer fields
             than the header, or a quote that is never closed.
     """
-    data = _bytes_of(path)
+    data = bytes_of(path)
     if b"\0" in data:
         raise InputError(f"{path} holds a zero byte", "save it as text in UTF-8")
     csv.field_size_limit(_LONGEST_FIELD)
     reader = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)
-    rows = _csv_rows(path, reader)
+    rows = csv_rows(path, reader)
     _, header = next(rows, (1, []))
     header = [name.strip() for name in header]
     _check_columns(path, header, "columns")
@@ -98,7 +99,7 @@ def read_csv(path: Path) -> list[Record]:
         record_id, problem, solution = (row[column] for column in at)
         source = "" if source_at is None else row[source_at].strip()
         records.append(
-            Record(f"line {line}", _identifier(where, record_id), problem, solution, source)
+            Record(f"line {line}", identifier(where, record_id), problem, solution, source)
         )
     return records
 
@@ -127,7 +128,7 @@ def read_parquet(path: Path) -> list[Record]:
         records.append(
             Record(
                 f"row {number}",
-                _identifier(f"{path} row {number}", row["id"]),
+                identifier(f"{path} row {number}", row["id"]),
                 row["problem"] or "",
                 row["solution"] or "",
                 (row.get("source") or "").strip(),
@@ -136,7 +137,12 @@ def read_parquet(path: Path) -> list[Record]:
     return records
 
 
-def _bytes_of(path: Path) -> bytes:
+def bytes_of(path: Path) -> bytes:
+    """Return the UTF-8 text of a file, unpacked where its name ends in .gz, without its mark.
+
+    Raises:
+        InputError: for a broken gzip file, and text that is not UTF-8.
+    """
     data = path.read_bytes()
     if path.name.lower().endswith(".gz"):
         try:
@@ -161,7 +167,12 @@ def _check_utf8(path: Path, data: bytes) -> None:
         ) from error
 
 
-def _json_object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def json_object(path: Path, number: int, line: bytes, example: str) -> dict[str, Any]:
+    """Return the object on a line of JSON Lines.
+
+    Raises:
+        InputError: for anything else; it shows the example.
+    """
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -176,12 +187,17 @@ def _json_object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(
             f"{path} line {number} holds {_kind(value)} instead of an object",
-            'write one JSON object a line, as {"id": ..., "problem": ..., "solution": ...}',
+            f"write one JSON object a line, as {example}",
         )
     return value
 
 
-def _csv_rows(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each row of a `csv.reader` starts, and its fields.
+
+    Raises:
+        InputError: for what is no CSV.
+    """
     while True:
         start = reader.line_num + 1
         try:
@@ -219,7 +235,12 @@ def _check_type(path: Path, name: str, dtype: pl.DataType) -> None:
     )
 
 
-def _identifier(where: str, value: object) -> str:
+def identifier(where: str, value: object) -> str:
+    """Return an id, a text or a whole number, as text without blanks around it.
+
+    Raises:
+        InputError: for none, and for anything else.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, str) and value.strip():

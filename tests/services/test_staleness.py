@@ -12,6 +12,7 @@ import pytest
 
 from saber_assets.annotators import verdict_maker
 from saber_assets.definitions import build_definitions
+from saber_assets.errors import InputError
 from saber_assets.judges import judge_values
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
@@ -80,6 +81,38 @@ def test_a_changed_value_makes_stale_what_depends_on_it(workdir, change, direct,
     settings = save_settings(workdir, None, change)
     assert directly_changed(settings) == direct
     assert not_fresh(settings) == all_of_them
+
+
+def test_listed_duplicates_leave_each_others_pools(workdir):
+    settings = load_settings(workdir)
+    corpus = read_table(settings.workdir.tables, "deduped_corpus")
+    source_ids = dict(corpus.select("problem_id", "source_id").iter_rows())
+    pools = read_table(settings.workdir.tables, "candidate_pools")
+    query, candidate = pools.select("query_id", "candidate_id").row(0)
+    file = workdir / "same.csv"
+    file.write_text(f"first,second\n{source_ids[candidate]},{query}\n", encoding="utf-8")
+    settings = save_settings(workdir, None, {"selection": {"duplicates": "same.csv"}})
+    assert directly_changed(settings) == {"listed_duplicates"}
+    assert not_fresh(settings) == {"listed_duplicates"} | CANDIDATES | FROM_POOLS
+    outcome = build(settings)
+    assert set(outcome.made) >= CANDIDATES
+    ids = {query, candidate}
+    pools = read_table(settings.workdir.tables, "candidate_pools")
+    assert not any({*pair} == ids for pair in pools.select("query_id", "candidate_id").iter_rows())
+    assert not_fresh(settings) == set()
+
+    # the same pair from the other side: the list is read again, and nothing else is made
+    file.write_text(f"first,second\n{query},{candidate}\n", encoding="utf-8")
+    assert directly_changed(settings) == {"listed_duplicates"}
+    assert build(settings).made == ["listed_duplicates"]
+
+    file.write_text(f"first,second\n{query},\n", encoding="utf-8")
+    with pytest.raises(InputError, match="same.csv line 2 has no id"):
+        build(settings)
+    file.unlink()
+    assert directly_changed(settings) == {"listed_duplicates"}
+    with pytest.raises(InputError, match="can't be read .No such file"):
+        build(settings)
 
 
 def test_reasons_name_the_value(workdir):
