@@ -124,7 +124,8 @@ def warm_up(corpus: Corpus) -> None:
     small, domains = packed(corpus, WARM_UP), corpus.domains[:WARM_UP]
     jaccard_pairs(small), topic_pairs(small), count_categories(small, *TAUS)
     line(small, domains), grid(small, domains)
-    sample_pools(small, [], K, TAUS, SEED)
+    loose = count_categories(small, *LOOSE).min(axis=1)
+    sample_pools(small, [small.problem_ids[loose.argmax()]], int(loose.max()), LOOSE, SEED)
     similarity_histograms(small, domains, topic_floor=FLOAT64_BINS // 2)
     dense_rows(small, np.arange(2), TAUS), compiled_rows(small, np.arange(2), TAUS)
 

@@ -65,6 +65,15 @@ class Clock:
         self.steps[name] = None if result is None else used
         return result
 
+    def add(self, name: str, work: Callable[[], Result]) -> Result:
+        """Run a part of a step that is timed in several parts."""
+        before = self.steps.get(name) or Step(0.0, 0.0)
+        result = self.time(name, work)
+        part = self.steps[name]
+        assert part is not None
+        self.steps[name] = Step(before.cpu + part.cpu, before.elapsed + part.elapsed)
+        return result
+
     def blocks(self, name: str, kind: str, work: Callable[[BlockRunner], Result]) -> Result:
         """Run one step in blocks on one kind of workers, and weigh the files that they become."""
         with tempfile.TemporaryDirectory() as folder:
