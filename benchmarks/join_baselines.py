@@ -2,8 +2,8 @@
 
 * Dense rows: a row of a sparse product, and numpy over the Lin table.
 * Every pair, compiled: both similarities of each pair from their definitions, in machine code on
-  one thread. It stands for the C extension of the published code, which no package index holds:
-  the same method, restated, and without writing the scores.
+  one thread, no score written. It stands in for the C extension of the published code, which no
+  package index holds.
 * DuckDB: a join of the token tables, Jaccard only.
 * sparse_dot_topn, where it is installed: a sparse product in C++, Jaccard only.
 """
