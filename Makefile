@@ -24,9 +24,11 @@ lint: $(VENV)/.dev  ## style, types, and who may import whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev  ## speed and memory beside baselines
+bench: $(VENV)/.dev  ## speed, memory and disk beside baselines, up to full size: half an hour
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.candidates
+	$(BIN)/python -m benchmarks.tournaments
+	$(BIN)/python -m benchmarks.dedup_speed
 
 clean:
 	rm -rf $(VENV) $(WORKDIR) saber_local

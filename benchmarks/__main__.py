@@ -16,7 +16,8 @@ import polars as pl
 from rank_bm25 import BM25Okapi
 from sklearn.metrics import ndcg_score
 
-from benchmarks.candidates import dense_rows
+from benchmarks.candidates import TAUS
+from benchmarks.join_baselines import dense_rows
 from benchmarks.synthetic import pools_of_text, topic_and_summary_corpus
 from saber_assets.candidates.categories import count_categories
 from saber_assets.candidates.features import build_features
@@ -43,7 +44,7 @@ def joins(problems: int) -> tuple[float, float]:
     features = build_features(ids, topic_sets, ideas, tree)
     ours = timed(lambda: count_categories(features, 0.8, 0.2, workers=1))
     rows = np.arange(min(problems, 50))
-    usual = timed(lambda: dense_rows(features, rows))
+    usual = timed(lambda: dense_rows(features, rows, TAUS))
     return ours, usual * problems / rows.size
 
 

@@ -18,6 +18,7 @@ import subprocess
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from datasketch import MinHash, MinHashLSH
@@ -100,19 +101,22 @@ def restated_datatrove(texts: list[str]) -> list[list[list[int]]]:
     return found
 
 
+def ask_datatrove(interpreter: str, texts: list[str]) -> dict[str, Any]:
+    """Return what `datatrove_signatures.py` answers."""
+    script = Path(__file__).with_name("datatrove_signatures.py")
+    done = subprocess.run(
+        [interpreter, str(script)],
+        input=json.dumps(texts),
+        text=True,
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def own_datatrove(interpreter: str) -> Callable[[list[str]], list[list[list[int]]]]:
     """Return a function that asks DataTrove itself for its bucket signatures."""
-
-    def ask(texts: list[str]) -> list[list[list[int]]]:
-        script = Path(__file__).with_name("datatrove_signatures.py")
-        done = subprocess.run(
-            [interpreter, str(script)], input=json.dumps(texts), text=True, check=True,
-            stdout=subprocess.PIPE,
-        )  # fmt: skip
-        answer: list[list[list[int]]] = json.loads(done.stdout)
-        return answer
-
-    return ask
+    return lambda texts: ask_datatrove(interpreter, texts)["signatures"]
 
 
 def of_datatrove(

@@ -6,6 +6,8 @@ elapsed seconds and the peak memory of the process, inputs included:
 * signatures and buckets: `minhash.py` over all texts, tokens given;
 * baselines of that: datasketch's `MinHash.bulk` with its default hash (SHA-1), and with Python's
   `hash`; signatures only, of a sample of texts, scaled to all (each text costs the same);
+* DataTrove 0.10.1's own shingles and signatures, where `--datatrove` names an interpreter that has
+  it; of the same sample of texts, whose words it finds itself;
 * all of `deduplicate`: tokens, signatures, exact confirmation, the frames.
 
 A problem has 30 to 110 words of a Zipf vocabulary of 30,000, two to five numbers and one to three
@@ -31,6 +33,7 @@ import numpy as np
 import polars as pl
 from datasketch import MinHash
 
+from benchmarks.dedup_quality import ask_datatrove
 from benchmarks.full_scale import zipf
 from saber_assets.corpus.dedup import deduplicate
 from saber_assets.corpus.minhash import band_keys, buckets, signature_batches
@@ -125,7 +128,7 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(path: Path) -> dict[str, str]:
+def measure(path: Path, datatrove: str | None) -> dict[str, str]:
     """Return the column of the table for the problems of a Parquet file."""
     deduplicate(frame_of(problems(200, SEED + 1)))  # compiles
     raw = pl.read_parquet(path)
@@ -147,6 +150,12 @@ def measure(path: Path) -> dict[str, str]:
         _, base, base_elapsed = timed(lambda quick=quick: bulk(sample, quick), count / len(sample))
         column[f"baseline: datasketch bulk, {name}"] = f"{base:.1f} ({base_elapsed:.1f})"
         column[f"CPU ratio, {name}"] = f"{base / sign:.1f} x"
+    column |= {"baseline: DataTrove, words included": "not installed"}
+    if datatrove:
+        took = ask_datatrove(datatrove, raw["problem"][:SAMPLE].to_list())
+        base, base_elapsed = (took[name] * count / len(sample) for name in ("cpu", "elapsed"))
+        column["baseline: DataTrove, words included"] = f"{base:.1f} ({base_elapsed:.1f})"
+        column["CPU ratio, DataTrove to all of ours"] = f"{base / used:.1f} x"
     reasons = dict(dropped["reason"].value_counts().iter_rows())
     return column | {
         "shingles a text": f"{shingles:.0f}",
@@ -161,10 +170,11 @@ def main() -> None:
     """Measure each size in a process of its own, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, nargs="+", default=[20_000, 100_000, 300_000])
+    parser.add_argument("--datatrove", help="Python interpreter that has datatrove 0.10.1")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.one:
-        print(json.dumps(measure(chosen.one)))
+        print(json.dumps(measure(chosen.one, chosen.datatrove)))
         return
     columns = []
     for count in chosen.problems:
@@ -172,6 +182,7 @@ def main() -> None:
             path = Path(folder) / "problems.parquet"
             frame_of(problems(count, SEED)).write_parquet(path)
             command = [sys.executable, "-m", "benchmarks.dedup_speed", "--one", str(path)]
+            command += ["--datatrove", chosen.datatrove] if chosen.datatrove else []
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         columns.append(json.loads(done.stdout.splitlines()[-1]))
     print(f"| CPU s (elapsed s) | {' | '.join(f'{count:,}' for count in chosen.problems)} |")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import dagster as dg
 
@@ -20,6 +22,8 @@ CORPUS_FILES = "corpus_files"
 ONTOLOGY_FILE = "ontology_file"
 DOCUMENT_REVIEWS = "document_reviews"
 BLOCK = 1 << 20
+CLOCK_TICK = 2 * 10**9
+"""Nanoseconds after which a write surely gets another time."""
 
 
 def source_specs(settings: Settings) -> list[dg.AssetSpec]:
@@ -100,6 +104,20 @@ def ontology_file(settings: Settings) -> Path:
     )
 
 
+def duplicates_file(settings: Settings) -> Path | None:
+    """Return the configured list of duplicates, or None."""
+    configured = settings.profile.selection.duplicates
+    return None if configured is None else settings.workdir.root / configured
+
+
+def file_version(path: Path) -> str:
+    """Return a hash of a file's content, or why there is none: whoever reads the file says more."""
+    try:
+        return _content_hash((path,))
+    except OSError as error:
+        return f"unreadable ({error.strerror})"
+
+
 def source_versions(settings: Settings) -> dict[str, str]:
     """Return a content hash for each external asset.
 
@@ -160,16 +178,49 @@ def check_file(path: Path, label: str) -> None:
 
 
 def _hash(label: str, paths: Sequence[Path]) -> str:
-    digest = hashlib.blake2b(digest_size=12)
     for path in paths:
         check_file(path, label)
+    try:
+        return _content_hash(tuple(paths))
+    except OSError as error:
+        raise InputError(
+            f"the {label} {error.filename} can't be read ({error.strerror})",
+            "check its permissions",
+        ) from error
+
+
+class _FileState(NamedTuple):
+    """What differs after a file was written: times are in nanoseconds."""
+
+    size: int
+    modified: int
+    changed: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> _FileState:
+        found = path.stat()
+        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+_HASHES: dict[tuple[Path, ...], tuple[list[_FileState], str]] = {}
+"""What this process has read: each step of a build asks again whether a source has changed."""
+
+
+def _content_hash(paths: tuple[Path, ...]) -> str:
+    """Return a hash of names and contents; files that are as they were aren't read again."""
+    states = [_FileState.of(path) for path in paths]
+    known = _HASHES.get(paths)
+    if known is not None and known[0] == states:
+        return known[1]
+    now = time.time_ns()
+    digest = hashlib.blake2b(digest_size=12)
+    for path in paths:
         digest.update(f"\0{path.name}\0".encode())
-        try:
-            with path.open("rb") as file:
-                while block := file.read(BLOCK):
-                    digest.update(block)
-        except OSError as error:
-            raise InputError(
-                f"the {label} {path} can't be read ({error.strerror})", "check its permissions"
-            ) from error
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+    # a file written just now may be written again without another time: clocks of disks are coarse
+    if all(now - max(state.modified, state.changed) > CLOCK_TICK for state in states):
+        _HASHES[paths] = states, digest.hexdigest()
     return digest.hexdigest()

@@ -11,6 +11,7 @@ import polars as pl
 
 from saber_assets.candidates.blocks import BlockRunner
 from saber_assets.candidates.categories import count_categories
+from saber_assets.candidates.duplicates import Listed, read_listed
 from saber_assets.candidates.features import Features, build_features
 from saber_assets.candidates.histograms import domain_members
 from saber_assets.candidates.joint_grid import eligible_grid, joint_bins
@@ -21,6 +22,7 @@ from saber_assets.candidates.selection import Selection, eligible_queries, selec
 from saber_assets.candidates.tables import (
     BENCHMARK_QUERIES,
     CANDIDATE_POOLS,
+    LISTED_DUPLICATES,
     RELEVANCE_THRESHOLDS,
 )
 from saber_assets.candidates.thresholds import ThresholdSearch, search_thresholds
@@ -28,6 +30,7 @@ from saber_assets.errors import InputError
 from saber_assets.materialize import declare, hand_over
 from saber_assets.ontology.tables import DOMAINS
 from saber_assets.plots import bars, heat_map, histogram, lines, shown, weighted_histogram
+from saber_assets.sources import duplicates_file, file_version
 from saber_resources.blocks import block_files
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
@@ -62,14 +65,45 @@ def final_taus(thresholds: pl.DataFrame) -> tuple[float, float]:
     return float(row["tau_topic"][0]), float(row["tau_summary"][0])
 
 
+def excluded_pairs(listed: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return the pairs of LISTED_DUPLICATES."""
+    return list(listed.select("first_id", "second_id").iter_rows())
+
+
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     """Return the assets of this stage, configured."""
     thresholds = settings.profile.thresholds
     selection = settings.profile.selection
     threshold_values = {"thresholds": thresholds.model_dump()}
     category_values = {"thresholds": thresholds.model_dump(exclude={"min_queries", "joint_grid"})}
-    selection_values = {**category_values, "selection": selection.model_dump()}
+    selection_values = {
+        **category_values,
+        "selection": selection.model_dump(exclude={"duplicates"}),
+    }
     pool_values = {**category_values, "selection": {"seed": selection.seed}}
+    duplicates = duplicates_file(settings)
+    listed_values = {"selection": {"duplicates": duplicates and file_version(duplicates)}}
+
+    @dg.multi_asset(
+        name="list_duplicates",
+        outs=declare([LISTED_DUPLICATES], group="candidates", version=1, values=listed_values),
+    )
+    def duplicate_pairs(
+        deduped_corpus: pl.DataFrame, dropped_problems: pl.DataFrame
+    ) -> Iterator[dg.Output[pl.DataFrame]]:
+        listed = Listed(LISTED_DUPLICATES.empty(), 0, 0)
+        if duplicates is not None:
+            listed = read_listed(duplicates, deduped_corpus, dropped_problems)
+        yield from hand_over(
+            [(LISTED_DUPLICATES, listed.pairs)],
+            listed_values,
+            {
+                LISTED_DUPLICATES.name: {
+                    "listed": listed.lines,
+                    "with ids of no record": listed.outside,
+                }
+            },
+        )
 
     @dg.multi_asset(
         name="search_thresholds",
@@ -82,7 +116,10 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         ),
     )
     def relevance_thresholds(
-        topic_sets: pl.DataFrame, solution_summaries: pl.DataFrame, ontology_tree: pl.DataFrame
+        topic_sets: pl.DataFrame,
+        solution_summaries: pl.DataFrame,
+        ontology_tree: pl.DataFrame,
+        listed_duplicates: pl.DataFrame,
     ) -> Iterator[dg.Output[pl.DataFrame]]:
         problems = annotated(topic_sets, solution_summaries)
         features = features_of(problems, ontology_tree, settings)
@@ -98,13 +135,20 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 k=thresholds.k,
                 min_queries=thresholds.min_queries,
                 precision=thresholds.precision,
+                excluded=excluded_pairs(listed_duplicates),
                 runner=runner,
                 progress=advance,
             )
             metadata = _threshold_metadata(found)
             if thresholds.joint_grid:
                 metadata["joint grid"] = _joint_grid(
-                    found, features, problems["domains"].to_list(), settings, runner, advance
+                    found,
+                    features,
+                    problems["domains"].to_list(),
+                    settings,
+                    excluded_pairs(listed_duplicates),
+                    runner,
+                    advance,
                 )
         yield from hand_over(
             [(RELEVANCE_THRESHOLDS, found.thresholds)],
@@ -127,6 +171,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         solution_summaries: pl.DataFrame,
         ontology_tree: pl.DataFrame,
         relevance_thresholds: pl.DataFrame,
+        listed_duplicates: pl.DataFrame,
     ) -> Iterator[dg.Output[pl.DataFrame]]:
         problems = annotated(topic_sets, solution_summaries)
         features = features_of(problems, ontology_tree, settings)
@@ -139,6 +184,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 features,
                 *final_taus(relevance_thresholds),
                 precision=thresholds.precision,
+                excluded=excluded_pairs(listed_duplicates),
                 runner=runner,
                 progress=advance,
             )
@@ -167,6 +213,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         ontology_tree: pl.DataFrame,
         relevance_thresholds: pl.DataFrame,
         benchmark_queries: pl.DataFrame,
+        listed_duplicates: pl.DataFrame,
     ) -> Iterator[dg.Output[pl.DataFrame]]:
         problems = annotated(topic_sets, solution_summaries)
         features = features_of(problems, ontology_tree, settings)
@@ -181,6 +228,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 final_taus(relevance_thresholds),
                 selection.seed,
                 precision=thresholds.precision,
+                excluded=excluded_pairs(listed_duplicates),
                 runner=runner,
                 progress=advance,
             )
@@ -195,7 +243,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             },
         )
 
-    return [relevance_thresholds, benchmark_queries, candidate_pools]
+    return [duplicate_pairs, relevance_thresholds, benchmark_queries, candidate_pools]
 
 
 def _threshold_metadata(found: ThresholdSearch) -> dict[str, Any]:
@@ -239,6 +287,7 @@ def _joint_grid(
     features: Features,
     domains: list[list[str]],
     settings: Settings,
+    excluded: list[tuple[str, str]],
     runner: BlockRunner | None,
     advance: Progress,
 ) -> dg.MarkdownMetadataValue:
@@ -252,6 +301,7 @@ def _joint_grid(
         *bins,
         values.k,
         precision=values.precision,
+        excluded=excluded,
         runner=runner,
         progress=advance,
     )

@@ -15,9 +15,8 @@ from saber_assets.candidates.blocks import BlockRunner, Kernel, run_pass
 from saber_assets.candidates.features import Features, IntArray
 from saber_assets.candidates.near_pairs import NearBlock, NearPairs
 from saber_assets.candidates.overlap_index import OverlapIndex
-from saber_assets.candidates.overlap_join import jaccard_table
 from saber_assets.candidates.pairs import Blocked, Progress, RowArray, blocked_pairs
-from saber_assets.candidates.precision import Precision, bin_count, bin_edges, binned, cutoff
+from saber_assets.candidates.precision import Precision, binned, cutoff, levels_reached
 from saber_assets.candidates.tables import CATEGORIES
 
 MOST_LEVELS = 255
@@ -246,16 +245,16 @@ class CapacityPass:
 
     def prepare(self, threads: int) -> Kernel:
         """Return a kernel that makes row, domain and an array of capacities by step."""
-        edges = bin_edges(self.precision)
-        floors = [
-            cutoff(float(edges[self.threshold_bins[:, signal].min()]), self.precision)
-            for signal in range(2)
-        ]
-        pairs = NearPairs.build(self.features, self.blocked, *floors)
-        table = jaccard_table(pairs.summaries.sizes, self.features.arrays.empty_jaccard)
-        bins_of = binned(table, self.precision)
-        levels = _levels(self.threshold_bins, self.precision)
         domains, _, steps = self.threshold_bins.shape
+        topic, summary = self.threshold_bins.min(axis=(0, 2)).tolist()
+        pairs = NearPairs.from_bins(self.features, self.blocked, (topic, summary), self.precision)
+        bins_of = pairs.summary_bins(self.precision)
+        levels = np.array(
+            [
+                [levels_reached(bins, self.precision) for bins in both]
+                for both in self.threshold_bins
+            ]
+        )
 
         def kernel(block: NearBlock) -> IntArray:
             capacity = np.zeros((len(block.rows), domains, steps), dtype=np.int32)
@@ -289,17 +288,6 @@ class CapacityPass:
             return pl.concat(parts)
 
         return serve
-
-
-def _levels(threshold_bins: IntArray, precision: Precision) -> NDArray[np.uint8]:
-    """Return for each bin how many thresholds it reaches: (domains, 2, bins)."""
-    every_bin = np.arange(bin_count(precision))
-    levels = np.empty((*threshold_bins.shape[:2], every_bin.size), dtype=np.uint8)
-    for domain, signal in np.ndindex(*threshold_bins.shape[:2]):
-        levels[domain, signal] = np.searchsorted(
-            threshold_bins[domain, signal], every_bin, side="right"
-        )
-    return levels
 
 
 def domain_capacities(

@@ -9,6 +9,7 @@ from saber_assets.candidates.tables import (
     BENCHMARK_QUERIES,
     CANDIDATE_POOLS,
     CATEGORIES,
+    LISTED_DUPLICATES,
     RELEVANCE_THRESHOLDS,
 )
 from saber_assets.checks import Verdict, contract, no_orphans, table_check
@@ -26,10 +27,22 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
         complete = sizes.height == queries.height * len(CATEGORIES)
         return complete and wrong.is_empty(), {"wrong sizes": wrong.height, "k": k}
 
+    def no_listed(pools: pl.DataFrame, listed: pl.DataFrame) -> Verdict:
+        ends = {"first_id": "query_id", "second_id": "candidate_id"}
+        turned = {"second_id": "query_id", "first_id": "candidate_id"}
+        barred = pl.concat([listed.rename(way).select(ends.values()) for way in (ends, turned)])
+        found = pools.join(barred, on=["query_id", "candidate_id"], how="semi")
+        return found.is_empty(), {"listed pairs in pools": found.height}
+
     return [
         *(
             contract(settings, table)
-            for table in (RELEVANCE_THRESHOLDS, BENCHMARK_QUERIES, CANDIDATE_POOLS)
+            for table in (
+                LISTED_DUPLICATES,
+                RELEVANCE_THRESHOLDS,
+                BENCHMARK_QUERIES,
+                CANDIDATE_POOLS,
+            )
         ),
         no_orphans(settings, BENCHMARK_QUERIES.name, "query_id", DEDUPED_CORPUS.name, "problem_id"),
         no_orphans(
@@ -43,5 +56,13 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
             f"Every query has {k} candidates in each of the three categories.",
             pool_sizes,
             [BENCHMARK_QUERIES.name],
+        ),
+        table_check(
+            settings,
+            CANDIDATE_POOLS.name,
+            "no_listed_duplicates",
+            "No query has a listed duplicate among its candidates.",
+            no_listed,
+            [LISTED_DUPLICATES.name],
         ),
     ]

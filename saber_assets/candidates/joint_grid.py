@@ -23,9 +23,8 @@ from saber_assets.candidates.features import Features, IntArray
 from saber_assets.candidates.histograms import Counts, SimilarityHistograms
 from saber_assets.candidates.near_pairs import NearBlock, NearPairs
 from saber_assets.candidates.overlap_index import OverlapIndex
-from saber_assets.candidates.overlap_join import jaccard_table
 from saber_assets.candidates.pairs import Blocked, Progress, RowArray, blocked_pairs
-from saber_assets.candidates.precision import Precision, bin_count, bin_edges, binned, cutoff
+from saber_assets.candidates.precision import Precision, binned, levels_reached
 
 MOST_THRESHOLDS = 255
 Levels = NDArray[np.uint8]
@@ -146,19 +145,11 @@ class JointGridPass:
 
     def prepare(self, threads: int) -> Kernel:
         """Return a kernel that makes domain, topic, summary and eligible, where there are any."""
-        edges, arrays = bin_edges(self.precision), self.features.arrays
-        floors = [
-            cutoff(float(edges[bins[0]]), self.precision)
-            for bins in (self.topic_bins, self.summary_bins)
-        ]
-        pairs = NearPairs.build(self.features, self.blocked, *floors)
-        every_bin = np.arange(bin_count(self.precision))
-        topic_levels, summary_levels = (
-            np.searchsorted(bins, every_bin, side="right").astype(np.uint8)
-            for bins in (self.topic_bins, self.summary_bins)
-        )
-        table = jaccard_table(pairs.summaries.sizes, arrays.empty_jaccard)
-        summary_level = summary_levels[binned(table, self.precision)]
+        floors = int(self.topic_bins[0]), int(self.summary_bins[0])
+        pairs = NearPairs.from_bins(self.features, self.blocked, floors, self.precision)
+        topic_levels = levels_reached(self.topic_bins, self.precision)
+        summary_levels = levels_reached(self.summary_bins, self.precision)
+        summary_level = summary_levels[pairs.summary_bins(self.precision)]
         shape = (self.member.shape[1], len(self.topic_bins), len(self.summary_bins))
 
         def kernel(block: NearBlock) -> Counts:
@@ -168,7 +159,7 @@ class JointGridPass:
                 topic_levels[binned(block.similarities, self.precision)],
                 (pairs.member_start, pairs.members),
                 (self.blocked.start, self.blocked.rows),
-                arrays.set_of,
+                self.features.arrays.set_of,
                 pairs.summaries,
                 summary_level,
                 self.member,

@@ -20,7 +20,7 @@ import numpy as np
 from saber_assets.candidates.features import Features, FloatArray, IntArray
 from saber_assets.candidates.near_topics import NearIndex, near_index, near_topic_sets
 from saber_assets.candidates.overlap_index import OverlapIndex, Words, overlap_index
-from saber_assets.candidates.overlap_join import least_overlap, overlap_block
+from saber_assets.candidates.overlap_join import jaccard_table, least_overlap, overlap_block
 from saber_assets.candidates.pairs import (
     Blocked,
     Progress,
@@ -29,6 +29,7 @@ from saber_assets.candidates.pairs import (
     by_topic_set,
     over_blocks,
 )
+from saber_assets.candidates.precision import Precision, bin_edges, binned, cutoff
 
 Result = TypeVar("Result")
 MOST_ROWS, FEWEST_ROWS = 1024, 16
@@ -97,6 +98,20 @@ class NearPairs:
             member_start=np.concatenate(([0], np.cumsum(arrays.set_weight))).astype(np.int64),
             members=summaries.place_of[order],
         )
+
+    @classmethod
+    def from_bins(
+        cls, features: Features, blocked: Blocked, bins: tuple[int, int], precision: Precision
+    ) -> NearPairs:
+        """Build the indexes from the lowest bins of topic and summary similarity that count."""
+        edges = bin_edges(precision)
+        topic, summary = (cutoff(float(edges[place]), precision) for place in bins)
+        return cls.build(features, blocked, topic, summary)
+
+    def summary_bins(self, precision: Precision) -> IntArray:
+        """Return (c, c, overlaps) bins of the summary similarity, see `jaccard_table`."""
+        table = jaccard_table(self.summaries.sizes, self.features.arrays.empty_jaccard)
+        return binned(table, precision)
 
     def over(
         self,

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from saber_assets.candidates.features import FloatArray, IntArray
 
@@ -64,6 +65,17 @@ def bin_count(precision: Precision) -> int:
     """Return how many bins `bin_row` uses."""
     check_precision(precision)
     return (_FLOAT16_OF_ONE if precision == "float16" else FLOAT64_BINS) + 1
+
+
+def levels_reached(thresholds: IntArray, precision: Precision) -> NDArray[np.uint8]:
+    """Return for each bin how many thresholds it reaches: (bins,).
+
+    Args:
+        thresholds: at most 255 bins, not descending.
+        precision: what the bins are.
+    """
+    every_bin = np.arange(bin_count(precision))
+    return np.searchsorted(thresholds, every_bin, side="right").astype(np.uint8)
 
 
 def bin_edges(precision: Precision) -> FloatArray:

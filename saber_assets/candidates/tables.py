@@ -8,6 +8,17 @@ from saber_assets.table import Column, Rule, Table
 
 CATEGORIES = ("topic_only", "summary_only", "both")
 
+LISTED_DUPLICATES = Table(
+    name="listed_duplicates",
+    description="Pairs that a person listed as duplicates: never candidates of each other.",
+    columns={
+        "first_id": Column(pl.String, "problem_id, the smaller of the two"),
+        "second_id": Column(pl.String, "problem_id of its duplicate"),
+    },
+    key=("first_id", "second_id"),
+    rules=(Rule("ordered", "first_id < second_id", pl.col("first_id") < pl.col("second_id")),),
+)
+
 RELEVANCE_THRESHOLDS = Table(
     name="relevance_thresholds",
     description="Thresholds of both similarities per domain; the row 'final' is what counts.",

@@ -17,6 +17,7 @@ from saber_assets.errors import InputError
 
 NEEDED_COLUMNS = ("id", "problem", "solution")
 _OPTIONAL = ("source", "licence")
+EXAMPLE = '{"id": ..., "problem": ..., "solution": ...}'
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_FIELD = 2**31 - 1
 
@@ -42,11 +43,11 @@ def read_json_lines(path: Path) -> list[Record]:
         InputError: for text that is not UTF-8, and a line that is not one JSON object with the
             needed keys.
     """
-    data = _bytes_of(path)
+    data = bytes_of(path)
     rows: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
-            rows.append((number, json_object(path, number, line)))
+            rows.append((number, json_object(path, number, line, EXAMPLE)))
     if not rows:
         return []
     found = {key for _, row in rows for key in row}
@@ -74,7 +75,7 @@ def read_csv(path: Path) -> list[Record]:
         InputError: for text that is not UTF-8, missing columns, a row with more or fewer fields
             than the header, or a quote that is never closed.
     """
-    data = _bytes_of(path)
+    data = bytes_of(path)
     if b"\0" in data:
         raise InputError(f"{path} holds a zero byte", "save it as text in UTF-8")
     csv.field_size_limit(_LONGEST_FIELD)
@@ -141,7 +142,12 @@ def read_parquet(path: Path) -> list[Record]:
     return records
 
 
-def _bytes_of(path: Path) -> bytes:
+def bytes_of(path: Path) -> bytes:
+    """Return the UTF-8 text of a file, unpacked where its name ends in .gz, without its mark.
+
+    Raises:
+        InputError: for a broken gzip file, and text that is not UTF-8.
+    """
     data = path.read_bytes()
     if path.name.lower().endswith(".gz"):
         try:
@@ -166,8 +172,10 @@ def _check_utf8(path: Path, data: bytes) -> None:
         ) from error
 
 
-def json_object(path: Path, number: int, line: bytes | str) -> dict[str, Any]:
-    """Return the JSON object that one line holds; InputError for anything else."""
+def json_object(
+    path: Path, number: int, line: bytes | str, example: str = EXAMPLE
+) -> dict[str, Any]:
+    """Return the JSON object that one line holds; InputError, with the example, for others."""
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -182,7 +190,7 @@ def json_object(path: Path, number: int, line: bytes | str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(
             f"{path} line {number} holds {kind_of_value(value)} instead of an object",
-            'write one JSON object a line, as {"id": ..., "problem": ..., "solution": ...}',
+            f"write one JSON object a line, as {example}",
         )
     return value
 

@@ -125,7 +125,7 @@ def _refuse_explosion(
         raise InputError(
             f"the ontology unfolds into {shown} tree nodes, more than {max_nodes} "
             f"({worst!r} has the most copies)",
-            "remove parents from topics with many, or raise the limit",
+            "remove parents from topics with many, or set a larger ontology.max_nodes",
         )
     if sum(characters) > LONGEST_PATHS:
         raise InputError(

@@ -103,6 +103,68 @@ def test_counts_with_ties_exactly_at_the_thresholds(corpus, seed, pick, precisio
     np.testing.assert_array_equal(counts, np.transpose(expected))
 
 
+ALIKE = st.tuples(st.integers(0, NODES - 1), st.sampled_from(WORDS))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    kinds=st.lists(ALIKE, min_size=1, max_size=4, unique=True),
+    drawn=st.lists(st.integers(0, 3), min_size=2, max_size=20),
+    shared=st.booleans(),
+    seed=st.integers(0, 50),
+)
+def test_sets_of_one_topic_and_crowds_of_equal_sets(kinds, drawn, shared, seed):
+    """One topic and one token each, perhaps one more token that everyone has; many are equal."""
+    lin = random_lin(seed)
+    chosen = [kinds[place % len(kinds)] for place in drawn]
+    everyone = frozenset(["all"]) if shared else frozenset()
+    features = packed([(frozenset([t]), frozenset([w]) | everyone) for t, w in chosen], lin)
+    topics = np.array([topic for topic, _ in chosen])
+    words = np.array([word for _, word in chosen])
+    kept = np.round(lin * 2.0**40) / 2.0**40  # Lin lies on a grid, and the ties with it
+    topic, same = kept[np.ix_(topics, topics)], words[:, None] == words
+    summary = np.where(same, 1.0, 1 / 3 if shared else 0.0)
+    assert (topic_similarities(features, np.arange(len(chosen))) == topic).all()
+    other = ~np.eye(len(chosen), dtype=bool)
+    for taus in ((kept[0, 1], 1 / 3), (1.0, 1.0), (1 / 3, 1 / 2), (0.0, 0.0)):
+        near_topic, near_summary = (topic >= taus[0]) & other, (summary >= taus[1]) & other
+        groups = near_topic & ~near_summary, near_summary & ~near_topic, near_topic & near_summary
+        expected = np.transpose([group.sum(axis=1) for group in groups])
+        np.testing.assert_array_equal(count_categories(features, *taus), expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    corpus=CORPORA,
+    seed=st.integers(0, 50),
+    pick=st.tuples(st.integers(0, 143), st.integers(0, 143)),
+    precision=st.sampled_from(["float64", "float16"]),
+)
+def test_a_threshold_that_was_kept_as_float32_is_read_as_it_is(corpus, seed, pick, precision):
+    """float32(0.2) is above 0.2: a pair at 0.2 is then out, and in where it was rounded down."""
+    features = packed(corpus, random_lin(seed))
+    rows = np.arange(len(corpus))
+    similarities = topic_similarities(features, rows), summary_similarities(features, rows)
+    values = [s.ravel()[place % s.size] for s, place in zip(similarities, pick, strict=True)]
+    rounded = [np.float32(value) for value in values]
+    counts = count_categories(features, *rounded, precision=precision)
+    assert (counts == count_categories(features, *map(float, rounded), precision=precision)).all()
+    # compared by exact fractions of what was computed, after rounding where the profile says so
+    cuts = [Fraction(float(np.float16(t) if precision == "float16" else t)) for t in rounded]
+    near = [
+        [[Fraction(value) >= cut for value in row] for row in as_stored(s, precision).tolist()]
+        for s, cut in zip(similarities, cuts, strict=True)
+    ]
+    near_topic, near_summary = (np.array(table) & ~np.eye(len(rows), dtype=bool) for table in near)
+    assert counts[:, 2].sum() == (near_topic & near_summary).sum()
+    assert counts[:, [0, 2]].sum() == near_topic.sum()
+    assert counts[:, [1, 2]].sum() == near_summary.sum()
+    if precision == "float64":
+        at = count_categories(features, *values)[:, [0, 2]].sum()
+        lost = ((similarities[0] == values[0]) & ~np.eye(len(rows), dtype=bool)).sum()
+        assert near_topic.sum() == at - (lost if float(rounded[0]) > values[0] else 0)
+
+
 def test_excluded_pairs_do_not_count():
     corpus = [(frozenset([0]), frozenset("ab"))] * 4
     features = packed(corpus, random_lin(0))

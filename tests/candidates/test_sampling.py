@@ -122,6 +122,46 @@ def test_float16_similarities_are_returned_as_compared():
     assert near["summary_only"] == 0.0
 
 
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), precision=st.sampled_from(["float64", "float16"]))
+def test_categories_follow_from_what_is_kept(tmp_path_factory, seed, precision):
+    """Whoever compares the columns of a written pool finds its categories, ties included."""
+    rng = np.random.default_rng(seed)
+    lin = np.triu(rng.choice([0.0, 0.2, 1 / 3, 0.6, 0.7], (5, 5)), 1)
+    topics = [rng.integers(0, 5, rng.integers(0, 4)).tolist() for _ in range(60)]
+    tokens = [frozenset(rng.choice(list("abcdef"), rng.integers(0, 5))) for _ in range(60)]
+    ids = [f"p{place:02d}" for place in range(60)]
+    features = pack_features(ids, topics, tokens, range(5), lin + lin.T + np.eye(5))
+    rows = np.arange(60)
+    taus = [
+        float(np.quantile(similarities(features, rows), 0.8, method="higher"))
+        for similarities in (topic_similarities, summary_similarities)
+    ]
+    if precision == "float16":
+        taus = [float(np.float16(tau)) for tau in taus]
+    counts = count_categories(features, *taus, precision=precision)
+    k = int(counts.min(axis=1).max())
+    if k == 0:
+        return
+    queries = [ids[row] for row in np.flatnonzero(counts.min(axis=1) == k)]
+    path = tmp_path_factory.mktemp("pools") / "pools.parquet"
+    sample_pools(features, queries, k, tuple(taus), seed, precision=precision).write_parquet(path)
+    kept = pl.read_parquet(path)
+    near = {
+        name: pl.col(f"{name}_similarity") >= pl.col(f"tau_{name}") for name in ("topic", "summary")
+    }
+    expected = (
+        pl.when(near["topic"] & near["summary"])
+        .then(pl.lit("both"))
+        .when(near["topic"])
+        .then(pl.lit("topic_only"))
+        .when(near["summary"])
+        .then(pl.lit("summary_only"))
+    )
+    assert kept.height == 3 * k * len(queries)
+    assert kept.filter(expected.is_null() | (expected != pl.col("category"))).is_empty()
+
+
 def test_misuse_is_refused():
     features = corpus(range(40))
     with pytest.raises(ValueError, match="not in the corpus"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from random import Random
 
 import networkx as nx
 import pytest
@@ -86,6 +88,43 @@ def test_explosive_duplication_is_refused_before_it_is_built():
         edges += [(s + str(level), t + str(level + 1)) for s in "ab" for t in "ab"]
     with pytest.raises(InputError, match=r"unfolds into about 10\^60 tree nodes, more than 200000"):
         unfold(dag_of(edges))
+
+
+def wide_dag(topics, most_parents):
+    """A DAG of so many topics on eight levels, each under one or more topics of the level above."""
+    random = Random(1)
+    levels = sorted(random.choices(range(1, 8), k=topics - 1))
+    members = {0: ["m"]} | {level: [] for level in range(1, 8)}
+    parents = [[]]
+    for place, level in enumerate(levels, start=1):
+        members[level].append(f"t{place:05d}")
+        above = members[level - 1]
+        count = min(len(above), random.randint(1, most_parents))
+        parents.append(random.sample(above, count))
+    return [topic for level in members.values() for topic in level], parents
+
+
+def test_ten_thousand_topics_with_several_parents_take_seconds():
+    ids, parents = wide_dag(10_000, 2)
+    begin = time.process_time()
+    tree = unfold(build_dag(ids, ids, parents, [()] * len(ids)))
+    assert time.process_time() - begin < 15  # half a second where nothing else runs
+    assert sum(len(above) > 1 for above in parents) > 3000
+    copies = {"m": 1}  # parents come before their children
+    for topic, above in zip(ids[1:], parents[1:], strict=True):
+        copies[topic] = sum(copies[parent] for parent in above)
+    assert dict(tree["topic"].value_counts().iter_rows()) == copies
+    assert tree.height > 3 * len(ids)
+    ONTOLOGY_TREE.conform(tree)
+
+
+def test_ten_thousand_topics_with_many_parents_are_refused_at_once():
+    ids, parents = wide_dag(10_000, 9)
+    begin = time.process_time()
+    message = r"unfolds into \d+ tree nodes, more than 200000 \('t\d+' has the most copies\): "
+    with pytest.raises(InputError, match=message + "remove parents .*ontology.max_nodes"):
+        unfold(build_dag(ids, ids, parents, [()] * len(ids)))
+    assert time.process_time() - begin < 10
 
 
 def test_the_bound_is_exact():

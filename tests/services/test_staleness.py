@@ -12,6 +12,7 @@ import pytest
 
 from saber_assets.annotators import verdict_maker
 from saber_assets.definitions import build_definitions
+from saber_assets.errors import InputError
 from saber_assets.judges import judge_values
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
@@ -43,6 +44,7 @@ def not_fresh(settings) -> set[str]:
 
 
 CORPUS = {"raw_problems", "deduped_corpus", "dropped_problems"}
+LISTED = {"listed_duplicates"}
 TOPICS = {"topic_sets", "topic_failures"}
 SUMMARIES = {"solution_summaries", "summary_failures"}
 CANDIDATES = {"relevance_thresholds", "benchmark_queries", "candidate_pools"}
@@ -53,9 +55,9 @@ FROM_POOLS = {"candidate_pools"} | FROM_JUDGMENTS
 
 CHANGES = [
     ({"corpus": {"dedup_threshold": 0.8}}, {"deduped_corpus", "dropped_problems"},
-     CORPUS - {"raw_problems"} | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
+     CORPUS - {"raw_problems"} | LISTED | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
     ({"corpus": {"bad_rows": "set_aside"}}, {"raw_problems"},
-     CORPUS | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
+     CORPUS | LISTED | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
     ({"ontology": {"max_nodes": 5000}}, {"ontology_tree"},
      {"ontology_tree"} | TOPICS | SUMMARIES | CANDIDATES | FROM_POOLS),
     ({"annotation": {"keep": 0.8}}, TOPICS, TOPICS | CANDIDATES | FROM_POOLS),
@@ -80,6 +82,38 @@ def test_a_changed_value_makes_stale_what_depends_on_it(workdir, change, direct,
     settings = save_settings(workdir, None, change)
     assert directly_changed(settings) == direct
     assert not_fresh(settings) == all_of_them
+
+
+def test_listed_duplicates_leave_each_others_pools(workdir):
+    settings = load_settings(workdir)
+    corpus = read_table(settings.workdir.tables, "deduped_corpus")
+    source_ids = dict(corpus.select("problem_id", "source_id").iter_rows())
+    pools = read_table(settings.workdir.tables, "candidate_pools")
+    query, candidate = pools.select("query_id", "candidate_id").row(0)
+    file = workdir / "same.csv"
+    file.write_text(f"first,second\n{source_ids[candidate]},{query}\n", encoding="utf-8")
+    settings = save_settings(workdir, None, {"selection": {"duplicates": "same.csv"}})
+    assert directly_changed(settings) == LISTED
+    assert not_fresh(settings) == LISTED | CANDIDATES | FROM_POOLS
+    outcome = build(settings)
+    assert set(outcome.made) >= CANDIDATES
+    ids = {query, candidate}
+    pools = read_table(settings.workdir.tables, "candidate_pools")
+    assert not any({*pair} == ids for pair in pools.select("query_id", "candidate_id").iter_rows())
+    assert not_fresh(settings) == set()
+
+    # the same pair from the other side: the list is read again, and nothing else is made
+    file.write_text(f"first,second\n{query},{candidate}\n", encoding="utf-8")
+    assert directly_changed(settings) == LISTED
+    assert build(settings).made == ["listed_duplicates"]
+
+    file.write_text(f"first,second\n{query},\n", encoding="utf-8")
+    with pytest.raises(InputError, match="same.csv line 2 has no id"):
+        build(settings)
+    file.unlink()
+    assert directly_changed(settings) == LISTED
+    with pytest.raises(InputError, match="can't be read .No such file"):
+        build(settings)
 
 
 def test_reasons_name_the_value(workdir):
@@ -211,7 +245,7 @@ def test_a_changed_input_row_is_noticed_and_a_repeat_stops_early(workdir, tmp_pa
         file.write(json.dumps({**record, "id": "a-repeat"}) + "\n")
     assert directly_changed(settings) == {"raw_problems"}
     made = build(settings).made
-    assert made == ["raw_problems", "deduped_corpus", "dropped_problems"]
+    assert made == ["raw_problems", "deduped_corpus", "dropped_problems", "listed_duplicates"]
     assert not not_fresh(settings)
 
 
