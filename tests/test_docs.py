@@ -21,7 +21,10 @@ from saber_services.cli.main import VERBS, cli
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+CONFIGURATION = "".join(
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("configuration.md", "model-settings.md")
+)
 TEXT = {page: page.read_text(encoding="utf-8") for page in PAGES}
 
 MACHINE = re.compile(r"(?<![\w.:/])/(?:home|root|work|opt|tmp|Users|mnt)/")
