@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
@@ -11,6 +11,7 @@ import dagster as dg
 from saber_assets.corpus.review import Reviews
 from saber_assets.corpus.source_kinds.protocol import Shape
 from saber_assets.corpus.source_kinds.registry import kind
+from saber_assets.corpus.source_kinds.source_files import walk
 from saber_assets.errors import InputError
 from saber_resources.profiles import Source
 from saber_resources.settings import Settings
@@ -20,6 +21,10 @@ CORPUS_FILES = "corpus_files"
 ONTOLOGY_FILE = "ontology_file"
 DOCUMENT_REVIEWS = "document_reviews"
 BLOCK = 1 << 20
+LARGE = 4 << 20
+"""Bytes from which on the hash of a file is remembered."""
+_KNOWN: dict[tuple[int, ...], bytes] = {}
+"""Hashes of large files, by what identifies their present content."""
 
 
 def source_specs(settings: Settings) -> list[dg.AssetSpec]:
@@ -107,27 +112,33 @@ def source_versions(settings: Settings) -> dict[str, str]:
         InputError: when a file can't be read.
     """
     versions = {
-        CORPUS_FILES: _hash("corpus file", corpus_files(settings)),
-        ONTOLOGY_FILE: _hash("ontology file", [ontology_file(settings)]),
+        CORPUS_FILES: _hash("corpus file", _named(corpus_files(settings))),
+        ONTOLOGY_FILE: _hash("ontology file", _named([ontology_file(settings)])),
     }
     for source in settings.profile.corpus.sources:
         paths = source_paths(settings, source)
         label = f"path of the source '{source.name}'"
-        versions[files_of(source)] = _hash(label, list(_files_below(label, paths)))
+        versions[files_of(source)] = _hash(label, _files_below(label, paths))
     if sources_of(settings, "documents"):
         versions[DOCUMENT_REVIEWS] = Reviews(settings.workdir.reviews, "").fingerprint()
     return versions
 
 
-def _files_below(label: str, paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and those in folders, in a fixed order."""
+def _named(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    return ((path, path.name) for path in paths)
+
+
+def _files_below(label: str, paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield files, and those in folders, in a fixed order, each with the name it is known by."""
     for path in paths:
         if not path.exists():
             raise InputError(f"the {label} {path} does not exist", "correct it in saber.toml")
         if path.is_dir():
-            yield from sorted(below for below in path.rglob("*") if below.is_file())
+            for below in walk(path):
+                if isinstance(below, Path):
+                    yield below, below.relative_to(path).as_posix()
         else:
-            yield path
+            yield path, path.name
 
 
 def source_events(
@@ -159,17 +170,38 @@ def check_file(path: Path, label: str) -> None:
         raise InputError(f"the {label} {path} does not exist", "check the path")
 
 
-def _hash(label: str, paths: Sequence[Path]) -> str:
+def _hash(label: str, files: Iterable[tuple[Path, str]]) -> str:
+    """Return a hash of the names and contents of files."""
     digest = hashlib.blake2b(digest_size=12)
-    for path in paths:
+    for path, name in files:
         check_file(path, label)
-        digest.update(f"\0{path.name}\0".encode())
+        digest.update(f"\0{name}\0".encode())
         try:
-            with path.open("rb") as file:
-                while block := file.read(BLOCK):
-                    digest.update(block)
+            digest.update(_content_of(path))
         except OSError as error:
             raise InputError(
                 f"the {label} {path} can't be read ({error.strerror})", "check its permissions"
             ) from error
     return digest.hexdigest()
+
+
+def _content_of(path: Path) -> bytes:
+    """Return the hash of a file; that of a large one is remembered until the file changes.
+
+    A build looks at its sources before each step, and they may hold gigabytes.
+    """
+    found = path.stat()
+    if found.st_size < LARGE:
+        return _content_hash(path)
+    state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    if state not in _KNOWN:
+        _KNOWN[state] = _content_hash(path)
+    return _KNOWN[state]
+
+
+def _content_hash(path: Path) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return digest.digest()
