@@ -145,8 +145,8 @@ _FIGURE_CODE = re.compile(
 
 _TOKEN = re.compile(
     r"""
-      \\(?:[A-Za-z]+\*?|.)                        # a LaTeX command
-    | [^\W\d_]+(?:'[^\W\d_]{2,}|'s\b)*            # a word, with an inner apostrophe
+      [^\W\d_]+(?:'[^\W\d_]{2,}|'s\b)*            # a word, with an inner apostrophe
+    | \\(?:[A-Za-z]+\*?|.)                        # a LaTeX command
     | \d+(?:\.\d+)?                               # a number
     | <=|>=|!=|<->|->|=>|==|\.\.\.                # signs typed with several characters
     | -{2,}                                       # a dash
