@@ -70,6 +70,8 @@ _LONGEST = 64
 _BEFORE_BRACKETS = frozenset(("/", "^", "_", r"\sqrt"))
 _NEGATED = {"=": r"\ne", r"\in": r"\notin", "|": r"\nmid", r"\mid": r"\nmid"}
 _INFIX = (r"\over", r"\choose")
+_PAIRS: set[str] = set()
+"""Names of two letters that occurred so far, as `spelling` saw them."""
 _BRACES = frozenset("{}")
 _MATTERS = frozenset((*_SETS, *_FENCES, *_TAKES_ARGUMENTS, r"\frac", r"\not", "^", "_"))
 _TRIGGERS = frozenset((*_MATTERS, *_INFIX, "{", "}"))
@@ -80,6 +82,8 @@ def spelling(token: str) -> str:
     """Return the one spelling of a token that a formula may spell in several ways, or ""."""
     if token in _SHOWS_NOTHING:
         return ""
+    if len(token) == 2 and token.isalpha() and token not in SHORT_WORDS:
+        _PAIRS.add(token)
     return COMMAND_OF_WORD.get(token) or _SAME.get(token, token)
 
 
@@ -110,16 +114,11 @@ def level_tokens(tokens: list[str]) -> list[str]:
 
 def _pairs_apart(tokens: list[str]) -> list[str]:
     """Write names of two letters as two tokens; what two letters of a formula are, nobody knows."""
-    pairs = {
-        token
-        for token in set(tokens)
-        if len(token) == 2 and token.isalpha() and token not in SHORT_WORDS
-    }
-    if not pairs:
+    if _PAIRS.isdisjoint(tokens):
         return tokens
     out: list[str] = []
     for token in tokens:
-        if token in pairs:
+        if token in _PAIRS:
             out.extend(token)
         else:
             out.append(token)
@@ -128,8 +127,9 @@ def _pairs_apart(tokens: list[str]) -> list[str]:
 
 def _close(groups: list[list[_Item]]) -> None:
     group = groups.pop()
-    if len(group) == 1 and isinstance(group[0], str):
-        groups[-1].append([group[0]])
+    plain = [item for item in group if isinstance(item, str)]
+    if len(plain) == len(group) and _TRIGGERS.isdisjoint(plain):
+        groups[-1].append(plain)
     else:
         groups[-1].append(_Reduction(group).tokens())
 
