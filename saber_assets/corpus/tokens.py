@@ -222,7 +222,7 @@ def _scan(text: str, spellings: _Spellings) -> list[str]:
     if "\\" in text:
         text = _FRACTION_OF_DIGITS.sub(r"\1{\2}{\3}", _LAYOUT.sub(" ", text))
     text = _PROSE_COLON.sub(" ", _HYPHEN.sub(" ", text))
-    return [found for found in map(spellings.__getitem__, _TOKEN.findall(text)) if found]
+    return list(filter(None, map(spellings.__getitem__, _TOKEN.findall(text))))
 
 
 def _ungroup(tokens: list[str]) -> list[str]:
