@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import dagster as dg
 from saber_assets.corpus.review import Reviews
 from saber_assets.corpus.source_kinds.protocol import Shape
 from saber_assets.corpus.source_kinds.registry import kind
+from saber_assets.corpus.source_kinds.source_files import walk
 from saber_assets.errors import InputError
 from saber_resources.profiles import Source
 from saber_resources.settings import Settings
@@ -113,7 +114,7 @@ def duplicates_file(settings: Settings) -> Path | None:
 def file_version(path: Path) -> str:
     """Return a hash of a file's content, or why there is none: whoever reads the file says more."""
     try:
-        return _content_hash((path,))
+        return _content_of(path).hex()
     except OSError as error:
         return f"unreadable ({error.strerror})"
 
@@ -125,27 +126,33 @@ def source_versions(settings: Settings) -> dict[str, str]:
         InputError: when a file can't be read.
     """
     versions = {
-        CORPUS_FILES: _hash("corpus file", corpus_files(settings)),
-        ONTOLOGY_FILE: _hash("ontology file", [ontology_file(settings)]),
+        CORPUS_FILES: _hash("corpus file", _named(corpus_files(settings))),
+        ONTOLOGY_FILE: _hash("ontology file", _named([ontology_file(settings)])),
     }
     for source in settings.profile.corpus.sources:
         paths = source_paths(settings, source)
         label = f"path of the source '{source.name}'"
-        versions[files_of(source)] = _hash(label, list(_files_below(label, paths)))
+        versions[files_of(source)] = _hash(label, _files_below(label, paths))
     if sources_of(settings, "documents"):
         versions[DOCUMENT_REVIEWS] = Reviews(settings.workdir.reviews, "").fingerprint()
     return versions
 
 
-def _files_below(label: str, paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and those in folders, in a fixed order."""
+def _named(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    return ((path, path.name) for path in paths)
+
+
+def _files_below(label: str, paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield files, and those in folders, in a fixed order, each with the name it is known by."""
     for path in paths:
         if not path.exists():
             raise InputError(f"the {label} {path} does not exist", "correct it in saber.toml")
         if path.is_dir():
-            yield from sorted(below for below in path.rglob("*") if below.is_file())
+            for below in walk(path):
+                if isinstance(below, Path):
+                    yield below, below.relative_to(path).as_posix()
         else:
-            yield path
+            yield path, path.name
 
 
 def source_events(
@@ -177,16 +184,19 @@ def check_file(path: Path, label: str) -> None:
         raise InputError(f"the {label} {path} does not exist", "check the path")
 
 
-def _hash(label: str, paths: Sequence[Path]) -> str:
-    for path in paths:
+def _hash(label: str, files: Iterable[tuple[Path, str]]) -> str:
+    """Return a hash of the names and contents of files."""
+    digest = hashlib.blake2b(digest_size=12)
+    for path, name in files:
         check_file(path, label)
-    try:
-        return _content_hash(tuple(paths))
-    except OSError as error:
-        raise InputError(
-            f"the {label} {error.filename} can't be read ({error.strerror})",
-            "check its permissions",
-        ) from error
+        digest.update(f"\0{name}\0".encode())
+        try:
+            digest.update(_content_of(path))
+        except OSError as error:
+            raise InputError(
+                f"the {label} {path} can't be read ({error.strerror})", "check its permissions"
+            ) from error
+    return digest.hexdigest()
 
 
 class _FileState(NamedTuple):
@@ -203,24 +213,22 @@ class _FileState(NamedTuple):
         return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
-_HASHES: dict[tuple[Path, ...], tuple[list[_FileState], str]] = {}
+_HASHES: dict[Path, tuple[_FileState, bytes]] = {}
 """What this process has read: each step of a build asks again whether a source has changed."""
 
 
-def _content_hash(paths: tuple[Path, ...]) -> str:
-    """Return a hash of names and contents; files that are as they were aren't read again."""
-    states = [_FileState.of(path) for path in paths]
-    known = _HASHES.get(paths)
-    if known is not None and known[0] == states:
+def _content_of(path: Path) -> bytes:
+    """Return the hash of a file's content; one that is as it was isn't read again."""
+    state = _FileState.of(path)
+    known = _HASHES.get(path)
+    if known is not None and known[0] == state:
         return known[1]
     now = time.time_ns()
     digest = hashlib.blake2b(digest_size=12)
-    for path in paths:
-        digest.update(f"\0{path.name}\0".encode())
-        with path.open("rb") as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
     # a file written just now may be written again without another time: clocks of disks are coarse
-    if all(now - max(state.modified, state.changed) > CLOCK_TICK for state in states):
-        _HASHES[paths] = states, digest.hexdigest()
-    return digest.hexdigest()
+    if now - max(state.modified, state.changed) > CLOCK_TICK:
+        _HASHES[path] = state, digest.digest()
+    return digest.digest()

@@ -33,7 +33,6 @@ cluster of n copies costs n comparisons, and no list of pairs is ever made.
 from __future__ import annotations
 
 import hashlib
-import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +44,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from saber_assets.corpus.decisive import decisive_tokens, differ_in_wording_only
+from saber_assets.corpus.figure_mentions import refers_to_figure
 from saber_assets.corpus.minhash import (
     band_keys,
     banding,
@@ -61,19 +61,6 @@ _CACHED = 4096
 _SHORT_ANSWER = 8
 """Tokens at most of a solution that is taken for the answer itself."""
 _SHORT_CHARACTERS = 400
-_FIGURE = re.compile(
-    r"\b(?:figures?|fig\.|diagrams?|pictures?|pictured|shown|drawing|illustrat\w+|sketched)"
-    r"|\b(?:graph|table|chart|image|map|grid|number line)s? (?:\w+ ){0,4}"
-    r"(?:below|above|right|left|given|here|represents?|shows?)\b"
-    r"|\b(?:below|above|following|given|this) (?:\w+ ){0,2}(?:graph|table|chart|image|map|grid)s?\b"
-    r"|\[(?:image|img|figure|graph|asy)|!\[|<img|\\includegraphics|\\begin\{(?:asy|tikz|pspic|pict)",
-    re.IGNORECASE,
-)
-
-
-def refers_to_figure(statement: str) -> bool:
-    """Tell whether a statement points at a figure, diagram, graph, table or image, or holds one."""
-    return _FIGURE.search(statement) is not None
 
 
 def deduplicate(

@@ -70,6 +70,9 @@ _LONGEST = 64
 _BEFORE_BRACKETS = frozenset(("/", "^", "_", r"\sqrt"))
 _NEGATED = {"=": r"\ne", r"\in": r"\notin", "|": r"\nmid", r"\mid": r"\nmid"}
 _INFIX = (r"\over", r"\choose")
+_PAIRS: set[str] = set()
+"""Names of two letters that occurred so far, as `spelling` saw them."""
+_BRACES = frozenset("{}")
 _MATTERS = frozenset((*_SETS, *_FENCES, *_TAKES_ARGUMENTS, r"\frac", r"\not", "^", "_"))
 _TRIGGERS = frozenset((*_MATTERS, *_INFIX, "{", "}"))
 _Item = str | list[str]
@@ -79,6 +82,8 @@ def spelling(token: str) -> str:
     """Return the one spelling of a token that a formula may spell in several ways, or ""."""
     if token in _SHOWS_NOTHING:
         return ""
+    if len(token) == 2 and token.isalpha() and token not in SHORT_WORDS:
+        _PAIRS.add(token)
     return COMMAND_OF_WORD.get(token) or _SAME.get(token, token)
 
 
@@ -92,15 +97,16 @@ def level_tokens(tokens: list[str]) -> list[str]:
     if _TRIGGERS.isdisjoint(tokens):
         return _without_needless_brackets(tokens)
     groups: list[list[_Item]] = [[]]
-    for token in tokens:
-        if token == "{":  # noqa: S105
+    done = 0
+    for place in [place for place, token in enumerate(tokens) if token in _BRACES]:
+        groups[-1].extend(tokens[done:place])
+        done = place + 1
+        if tokens[place] == "{":
             if len(groups) <= _DEEPEST:
                 groups.append([])
-        elif token == "}":  # noqa: S105
-            if len(groups) > 1:
-                _close(groups)
-        else:
-            groups[-1].append(token)
+        elif len(groups) > 1:
+            _close(groups)
+    groups[-1].extend(tokens[done:])
     while len(groups) > 1:
         _close(groups)
     return _without_needless_brackets(_Reduction(groups[0]).tokens())
@@ -108,9 +114,11 @@ def level_tokens(tokens: list[str]) -> list[str]:
 
 def _pairs_apart(tokens: list[str]) -> list[str]:
     """Write names of two letters as two tokens; what two letters of a formula are, nobody knows."""
+    if _PAIRS.isdisjoint(tokens):
+        return tokens
     out: list[str] = []
     for token in tokens:
-        if len(token) == 2 and token.isalpha() and token not in SHORT_WORDS:
+        if token in _PAIRS:
             out.extend(token)
         else:
             out.append(token)
@@ -119,7 +127,11 @@ def _pairs_apart(tokens: list[str]) -> list[str]:
 
 def _close(groups: list[list[_Item]]) -> None:
     group = groups.pop()
-    groups[-1].append(_Reduction(group).tokens())
+    plain = [item for item in group if isinstance(item, str)]
+    if len(plain) == len(group) and _TRIGGERS.isdisjoint(plain):
+        groups[-1].append(plain)
+    else:
+        groups[-1].append(_Reduction(group).tokens())
 
 
 class _Reduction:
@@ -141,13 +153,14 @@ class _Reduction:
                 )
                 return _quotient(left, right) if sign == r"\over" else _binomial(left, right)
         items, out = self.items, self.out
-        while self.at < len(items):
-            item = items[self.at]
-            if isinstance(item, str) and item not in _MATTERS:
-                out.append(item)
-                self.at += 1
-            else:
+        for place in [
+            place for place, item in enumerate(items) if isinstance(item, list) or item in _MATTERS
+        ]:
+            if place >= self.at:
+                out.extend(items[self.at : place])  # type: ignore[arg-type]  # no list among them
+                self.at = place
                 self._step()
+        out.extend(items[self.at :])  # type: ignore[arg-type]
         return out
 
     def _next(self) -> _Item | None:
@@ -249,11 +262,19 @@ def _without_needless_brackets(tokens: list[str]) -> list[str]:
     """Drop the brackets that some write and others don't: (2x)/3, 1/(x^2), sqrt(x), e^(x)."""
     if "(" not in tokens or _BEFORE_BRACKETS.isdisjoint(tokens):
         return tokens
+    last = len(tokens) - 1
+    places = [
+        place
+        for place, token in enumerate(tokens)
+        if token in _BEFORE_BRACKETS
+        and ((place < last and tokens[place + 1] == "(") or tokens[place - 1] == ")")
+    ]
+    if not places:
+        return tokens
     partners = _partners(tokens)
     needless: set[int] = set()
-    for place, token in enumerate(tokens):
-        if token not in _BEFORE_BRACKETS:
-            continue
+    for place in places:
+        token = tokens[place]
         end = partners.get(place + 1, 0)
         if end > place and _needs_none(token, tokens[place + 2 : end][:_LONGEST]):
             needless.update((place + 1, end))

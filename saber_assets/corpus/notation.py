@@ -37,8 +37,9 @@ _THREE_DIGITS = re.compile(r",[}\s]?\d{3}")
 _NO_ZERO = re.compile(r"\.(?<![\w.)}\]]\.)(?=\d)")
 _DOTS = re.compile(r"\.[ ~]?\.[ ~]?\.")
 _FORMULA = re.compile(
-    r"(?<!\\)\$\$?([^$]+)(?<!\\)\$\$?(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
+    r"\$(?<!\\\$)\$?([^$]+)(?<!\\)\$\$?(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
 )
+_DOLLARS = re.compile(r"\$(?<!\\\$)\$?([^$]+)(?<!\\)\$\$?(?!\d)()()")
 _FORMULA_WORD = re.compile(
     r"\\(?:text[a-z]*|mbox|hbox|begin|end|label|tag|ref)\s*\{[^{}]*\}"
     r"|\\(?:(?:math)?rm|operatorname\*?)\s*\{([^{}]*)\}|\\[A-Za-z]+|[A-Za-z]{2,}|\[[A-Za-z]+\]"
@@ -123,8 +124,10 @@ def level_text(text: str) -> str:
         text = _SET.sub(_set, text)
     if "\\" in text:
         text = _level_latex(text)
-    if "$" in text or r"\(" in text or r"\[" in text:
+    if r"\(" in text or r"\[" in text:
         text = _FORMULA.sub(_letters_apart, text)
+    elif "$" in text:
+        text = _DOLLARS.sub(_letters_apart, text)
     if _NAME.search(text) and len(_LARGE.findall(text)) <= len(_SMALL.findall(text)):
         text = _NAME.sub(_name_apart, text)
     return text

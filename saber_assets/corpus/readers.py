@@ -1,8 +1,8 @@
 """Reads a person's problem files: JSON Lines, CSV and Parquet, into one frame.
 
 Everything that a person can get wrong is found here, once, and said with file, line and mend.
-A record has an id, a statement (`problem`), a `solution`, and optionally a `source`; other
-columns are ignored.
+A record has an id, a statement (`problem`), a `solution`, and optionally a `source`, a `licence`
+and `for_training`, which counts where it is false; other columns are ignored.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _read_unchecked(path: Path, default_source: str) -> pl.DataFrame:
     records = _records(path)
     if not records:
         raise InputError(f"{path} holds no record", "give a file with at least one problem")
-    data: dict[str, list[str] | list[str | None]] = {
+    data: dict[str, Sequence[str | bool | None]] = {
         "problem_id": [problem_id_of(r.problem, r.solution) for r in records],
         "source": [r.source or default_source for r in records],
         "source_id": [r.record_id for r in records],
@@ -123,9 +123,11 @@ def _read_unchecked(path: Path, default_source: str) -> pl.DataFrame:
         "problem": [r.problem for r in records],
         "solution": [r.solution for r in records],
         "licence": [r.licence or None for r in records],
+        "for_training": [False if r.for_training.lower() == "false" else None for r in records],
         "fault": [fault_of(r.problem, r.solution) for r in records],
     }
-    return pl.DataFrame(data, schema=dict.fromkeys(data, pl.String))
+    schema = {name: OWN_RECORDS.columns[name].dtype for name in data}
+    return pl.DataFrame(data, schema=schema)
 
 
 def _records(path: Path) -> list[Record]:

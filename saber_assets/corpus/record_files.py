@@ -16,14 +16,14 @@ import polars as pl
 from saber_assets.errors import InputError
 
 NEEDED_COLUMNS = ("id", "problem", "solution")
-_OPTIONAL = ("source", "licence")
+_OPTIONAL = ("source", "licence", "for_training")
 EXAMPLE = '{"id": ..., "problem": ..., "solution": ...}'
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_FIELD = 2**31 - 1
 
 
 class Record(NamedTuple):
-    """One record as it stands in its file; `source`, `licence`: empty where it names none."""
+    """One record as it stands in its file; what is optional is empty where it names none."""
 
     place: str
     record_id: str
@@ -31,6 +31,7 @@ class Record(NamedTuple):
     solution: str
     source: str
     licence: str = ""
+    for_training: str = ""
 
 
 def read_json_lines(path: Path) -> list[Record]:
@@ -62,6 +63,7 @@ def read_json_lines(path: Path) -> list[Record]:
             text_value(where, "solution", row.get("solution")),
             text_value(where, "source", row.get("source")),
             _licence(row.get("licence")),
+            _word(row.get("for_training")),
         )
         _check_surrogates(where, record)
         records.append(record)
@@ -120,6 +122,9 @@ def read_parquet(path: Path) -> list[Record]:
         for name in wanted:
             _check_type(path, name, schema[name])
         wanted += [name for name in ("licence",) if schema.get(name) == pl.String]
+        wanted += [
+            name for name in ("for_training",) if schema.get(name) in (pl.Boolean, pl.String)
+        ]
         frame = pl.read_parquet(path, columns=wanted, hive_partitioning=False, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -137,6 +142,7 @@ def read_parquet(path: Path) -> list[Record]:
                 row["solution"] or "",
                 (row.get("source") or "").strip(),
                 (row.get("licence") or "").strip(),
+                (row.get("for_training") or "").strip(),
             )
         )
     return records
@@ -259,6 +265,13 @@ def text_value(where: str, name: str, value: object) -> str:
 
 
 def _licence(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _word(value: object) -> str:
+    """Return true or false as text, and "" for what is neither."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return value.strip() if isinstance(value, str) else ""
 
 

@@ -108,7 +108,10 @@ def lazy_inputs(tables: Iterable[str]) -> dict[str, dg.AssetIn]:
 
 def _threads(settings: Settings) -> dg.AssetsDefinition:
     sources = sources_of(settings, "threads")
-    values = reader_values(settings, *THREAD_PROMPTS)
+    values = {
+        **reader_values(settings, *THREAD_PROMPTS),
+        "sources": [source.name for source in sources],
+    }
 
     @dg.multi_asset(
         name="decide_threads",
@@ -163,8 +166,10 @@ def _documents(settings: Settings) -> dg.AssetsDefinition:
     corpus = settings.profile.corpus
     values = {
         **reader_values(settings, *document_prompts(settings)),
-        "corpus": corpus.model_dump(include={"translate", "max_document_characters"}),
+        "sources": {source.name: source.language for source in sources},
     }
+    if corpus.annotator == "llm":  # the rules neither translate nor have a limit
+        values["corpus"] = corpus.model_dump(include={"translate", "max_document_characters"})
 
     @dg.multi_asset(
         name="cut_documents",
@@ -189,7 +194,10 @@ def _documents(settings: Settings) -> dg.AssetsDefinition:
             for source in sources:
                 review = Reviews(settings.workdir.reviews, source.name)
                 cut = partial(
-                    cut_documents, cutter=cutter, review=review, detect_language=_language
+                    cut_documents,
+                    cutter=cutter,
+                    review=review,
+                    detect_language=partial(_language, source.language),
                 )
                 for part in table_parts(tables[f"source_{source.name}"]):
                     for outcome in cut(documents_of(part), progress=advance):
@@ -214,6 +222,7 @@ def _documents(settings: Settings) -> dg.AssetsDefinition:
     return document_problems
 
 
-def _language(text: str) -> str | None:
-    found = language_of(text)
+def _language(stated: str | None, text: str) -> str | None:
+    """Return the language of a document that states none: its source's, or what is detected."""
+    found = stated or language_of(text)
     return None if found == UNKNOWN_LANGUAGE else found

@@ -24,6 +24,9 @@ OWN_RECORDS = Table(
         "problem": Column(pl.String, "the statement"),
         "solution": Column(pl.String, "the solution"),
         "licence": Column(pl.String, "as the record says, or null", nullable=True),
+        "for_training": Column(
+            pl.Boolean, "false where the record says so, else null", nullable=True
+        ),
         "fault": Column(pl.String, "why the record can't be used, or null", nullable=True),
     },
     key=("problem_id", "occurrence"),

@@ -145,8 +145,8 @@ _FIGURE_CODE = re.compile(
 
 _TOKEN = re.compile(
     r"""
-      \\(?:[A-Za-z]+\*?|.)                        # a LaTeX command
-    | [^\W\d_]+(?:'[^\W\d_]{2,}|'s\b)*            # a word, with an inner apostrophe
+      [^\W\d_]+(?:'[^\W\d_]{2,}|'s\b)*            # a word, with an inner apostrophe
+    | \\(?:[A-Za-z]+\*?|.)                        # a LaTeX command
     | \d+(?:\.\d+)?                               # a number
     | <=|>=|!=|<->|->|=>|==|\.\.\.                # signs typed with several characters
     | -{2,}                                       # a dash
@@ -222,7 +222,7 @@ def _scan(text: str, spellings: _Spellings) -> list[str]:
     if "\\" in text:
         text = _FRACTION_OF_DIGITS.sub(r"\1{\2}{\3}", _LAYOUT.sub(" ", text))
     text = _PROSE_COLON.sub(" ", _HYPHEN.sub(" ", text))
-    return [found for found in map(spellings.__getitem__, _TOKEN.findall(text)) if found]
+    return list(filter(None, map(spellings.__getitem__, _TOKEN.findall(text))))
 
 
 def _ungroup(tokens: list[str]) -> list[str]:

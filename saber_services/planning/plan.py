@@ -14,7 +14,8 @@ from saber_resources.settings import Settings
 from saber_services.builder import Board, open_board
 from saber_services.planning.estimates import Rates, rates_of
 from saber_services.planning.lookup import Calls, LookupModel, OnMissing, open_lookup
-from saber_services.planning.remaining import Remaining, mean_characters, remaining_calls
+from saber_services.planning.reading import Remaining
+from saber_services.planning.remaining import mean_characters, remaining_calls
 from saber_services.planning.shadow import Shadow, Step, shadow_settings
 
 UPSTREAM = "upstream "
@@ -185,12 +186,12 @@ def _calls(
     counted = step.calls.get(prompt, Calls())
     more = 0 if remaining is None else remaining.calls
     characters = float(counted.characters)
-    if more:
+    if remaining is not None and more:
         # what is not known yet is taken to be as long as what is, or else as a mean problem
         mean = (
             characters / counted.missing
             if counted.missing
-            else mean_characters(settings, prompt, shadow)
+            else mean_characters(settings, prompt, shadow, remaining.characters)
         )
         characters += more * mean
     cached = counted.cached + (step.replayed if prompt == step.main_prompt() else 0)

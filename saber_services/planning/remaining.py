@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -11,6 +10,7 @@ from saber_assets.annotators import prompt_of
 from saber_resources.errors import SetupError
 from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, read_table, table_path
+from saber_services.planning.reading import Remaining, corpus_size, document_calls, thread_calls
 from saber_services.planning.shadow import Shadow, Step
 
 CATEGORIES = 3
@@ -21,14 +21,6 @@ ENOUGH_WALKS = 20
 """Finished walks from which on their mean is believed."""
 SHOWN_PROBLEMS = {"pairwise_judge": 3, "profiled_judge": 3, "ordinal_judge": 2}
 """Problems that one request shows, where it isn't one."""
-
-
-@dataclass(frozen=True)
-class Remaining:
-    """Calls of one prompt that come after those that are known, and the rule that counts them."""
-
-    calls: int
-    rule: str
 
 
 def remaining_calls(settings: Settings, step: Step, shadow: Shadow) -> dict[str, Remaining]:
@@ -43,17 +35,22 @@ def remaining_calls(settings: Settings, step: Step, shadow: Shadow) -> dict[str,
         if step.ran:
             return _later_rounds(settings, step, shadow)
         return _whole_tournament(settings, step, shadow)
+    if "thread_problems" in step.assets:
+        return thread_calls(settings, step, shadow)
+    if "document_problems" in step.assets:
+        return document_calls(settings, step, shadow)
     prompt = step.main_prompt()
-    corpus = shadow.table("deduped_corpus")
     if "topic_sets" in step.assets:
         mean, source = _calls_per_walk(settings, step, shadow)
         if step.ran:
             return _rest_of_walks(step, mean, source)
-        if corpus is not None:
-            calls = math.ceil(mean * corpus.height)
-            return {prompt: Remaining(calls, f"{corpus.height} problems, {mean:.1f} calls each")}
-    if not step.ran and corpus is not None:
-        return {prompt: Remaining(corpus.height, f"one call for each of {corpus.height} problems")}
+        problems, rule = corpus_size(settings, shadow)
+        calls = math.ceil(mean * (problems or 0))
+        return {prompt: Remaining(calls, f"{rule}, {mean:.1f} calls each" if problems else rule)}
+    if not step.ran:
+        problems, rule = corpus_size(settings, shadow)
+        rule = f"one call for each of {rule}" if problems else rule
+        return {prompt: Remaining(problems or 0, rule)}
     return {}
 
 
@@ -96,10 +93,10 @@ def _whole_tournament(settings: Settings, step: Step, shadow: Shadow) -> dict[st
     )
     found = {prompt: Remaining(pairings * votes, rule)}
     if judging.judge == "profiled":
-        corpus = shadow.table("deduped_corpus")
-        problems = sum(sizes) + len(sizes)
+        problems, _ = corpus_size(settings, shadow)
+        shown = sum(sizes) + len(sizes)
         found[PROFILE] = Remaining(
-            problems if corpus is None else min(problems, corpus.height),
+            shown if problems is None else min(shown, problems),
             "one profile for each problem that is shown",
         )
     return found
@@ -114,8 +111,8 @@ def _pool_sizes(settings: Settings, shadow: Shadow) -> tuple[list[int], str]:
     if pools is not None:
         sizes = pools.group_by("query_id").len()["len"].to_list()
         return sizes, f"{len(sizes)} pools"
-    corpus = shadow.table("deduped_corpus")
-    problems = math.inf if corpus is None else corpus.height
+    known, _ = corpus_size(settings, shadow)
+    problems = math.inf if known is None else known
     queries = int(min(settings.profile.selection.queries, problems))
     size = int(min(CATEGORIES * settings.profile.thresholds.k, max(problems - 1, 0)))
     return [size] * queries, (
@@ -162,17 +159,28 @@ def _calls_per_walk(settings: Settings, step: Step, shadow: Shadow) -> tuple[flo
     return float(depth), "the tree's depth"
 
 
-def mean_characters(settings: Settings, prompt: str, shadow: Shadow) -> float:
-    """Return the characters of a request of which none could be rendered: text and problems."""
+def mean_characters(
+    settings: Settings, prompt: str, shadow: Shadow, shown: float | None = None
+) -> float:
+    """Return the characters of a request of which none could be rendered.
+
+    Args:
+        settings: of the build.
+        prompt: its name.
+        shadow: after its run.
+        shown: characters of what the request shows; None: of problems of the corpus.
+    """
     try:
         text = len(prompt_of(settings, prompt).text)  # type: ignore[arg-type]
     except SetupError:
         text = 0
+    if shown is not None:
+        return text + shown
     corpus = shadow.table("deduped_corpus")
     if corpus is None or corpus.is_empty():
         return float(text)
-    shown = SHOWN_PROBLEMS.get(prompt, 1)
+    times = SHOWN_PROBLEMS.get(prompt, 1)
     problem = corpus.select(
         (pl.col("problem").str.len_chars() + pl.col("solution").str.len_chars()).mean()
     ).item()
-    return float(text + shown * problem)
+    return float(text + times * problem)

@@ -14,17 +14,24 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from saber_assets.corpus.source_tables import DOCUMENT_PROBLEMS, THREAD_PROBLEMS
 from saber_assets.errors import InputError
 from saber_assets.materialize import VALUES_KEY
+from saber_assets.streamed import height_of
 from saber_resources.chat_source import use_chat
+from saber_resources.profiles import Profile
 from saber_resources.settings import Settings, Workdir
-from saber_resources.warehouse import read_table
+from saber_resources.warehouse import read_table, table_path
 from saber_services.builder import Board, steps
 from saber_services.planning.lookup import Calls, KnownAnnotator, LookupModel
 from saber_services.staleness import AssetState, Survey
 
 MODEL_KIND = "ai"
 """The kind that assets have when a language model makes them."""
+SOURCE = "source_"
+"""Begins the name of a source's table."""
+STREAMED = (THREAD_PROBLEMS.name, DOCUMENT_PROBLEMS.name)
+"""Other tables that whoever reads them takes piece by piece."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,20 @@ class ShadowWorkdir(Workdir):
         if original.is_file() and not copy.exists():
             shutil.copyfile(original, copy)
         return copy
+
+    @cached_property
+    def reviews(self) -> Path:
+        """A copy of the documents that a person has cut."""
+        copy = self.scratch / "reviews"
+        original = Workdir(self.root).reviews
+        if original.is_dir() and not copy.exists():
+            shutil.copytree(original, copy)
+        return copy
+
+    @property
+    def blocks(self) -> Path:
+        """A place for blocks of passes that are run here."""
+        return self.scratch / "blocks"
 
 
 @contextmanager
@@ -118,7 +139,7 @@ class Shadow:
 
     def __init__(self, board: Board, chat: LookupModel) -> None:
         self._board, self._chat = board, chat
-        self._frames: dict[str, pl.DataFrame] = {}
+        self._frames: dict[str, pl.DataFrame | pl.LazyFrame] = {}
         self._unknown: set[str] = set()
         self._survey: Survey = board.survey()
         self._makers = {
@@ -144,11 +165,19 @@ class Shadow:
 
     def table(self, name: str) -> pl.DataFrame | None:
         """Return a table as a build would leave it, or None where that isn't known."""
+        found = self.rows(name)
+        return None if found is None else found.lazy().collect()
+
+    def rows(self, name: str) -> pl.DataFrame | pl.LazyFrame | None:
+        """Return the same; a table that may be too large for memory comes as a scan."""
         if name in self._frames:
             return self._frames[name]
         if name in self._unknown or self._survey.due(name):
             return None
-        return read_table(self._board.settings.workdir.tables, name)
+        tables = self._board.settings.workdir.tables
+        if name in STREAMED or name.startswith(SOURCE):
+            return pl.scan_parquet(table_path(tables, name), hive_partitioning=False, glob=False)
+        return read_table(tables, name)
 
     def asking(self, prompt: str) -> str | None:
         """Return an asset that asks a prompt, or None."""
@@ -192,8 +221,8 @@ class Shadow:
         return bool(self._board.graph.get(key).is_materializable)
 
     def _run(self, step: Step, wanted: set[str]) -> None:
-        inputs = {name: self.table(name) for name in self._parents(step)}
-        known = all(frame is not None for frame in inputs.values())
+        inputs = {name: self.rows(name) for name in self._parents(step)}
+        known = all(frame is not None for frame in inputs.values()) and not self._outside(step)
         if not known or not wanted.intersection(step.assets):
             self._unknown.update(step.assets)
             return
@@ -210,7 +239,7 @@ class Shadow:
         self._name_calls(step)
         step.ran = True
         if "pairwise_judgments" in frames:
-            step.pairings = frames["pairwise_judgments"].height
+            step.pairings = height_of(frames["pairwise_judgments"])
         if step.missing:
             self._unknown.update(step.assets)
         else:
@@ -230,9 +259,31 @@ class Shadow:
 
         return wrap
 
-    def _call(self, name: str, inputs: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-        outputs: Iterable[dg.Output[pl.DataFrame]] = self._makers[name](**inputs)  # type: ignore[assignment]
-        return {output.output_name: output.value.lazy().collect() for output in outputs}
+    def _outside(self, step: Step) -> bool:
+        """Tell whether a step downloads a dataset or runs a command on each PDF."""
+        by_table = {f"{SOURCE}{one.name}": one for one in self._profile.corpus.sources}
+        source = by_table.get(step.assets[0])
+        return source is not None and (
+            source.kind == "huggingface" or not {"hub", "ocr_command"}.isdisjoint(source.options)
+        )
+
+    @property
+    def _profile(self) -> Profile:
+        return self._board.settings.profile
+
+    def _call(
+        self, name: str, inputs: Mapping[str, pl.DataFrame | pl.LazyFrame]
+    ) -> dict[str, pl.DataFrame | pl.LazyFrame]:
+        outputs: Iterable[dg.Output[Any]] = self._makers[name](**inputs)  # type: ignore[assignment]
+        return {output.output_name: self._kept(output) for output in outputs}
+
+    def _kept(self, output: dg.Output[Any]) -> pl.DataFrame | pl.LazyFrame:
+        """Return a frame for later steps; one in parts, which are about to go, as a scan."""
+        if not isinstance(output.value, pl.LazyFrame):
+            return output.value  # type: ignore[no-any-return]
+        file = self._board.settings.workdir.scratch / f"{output.output_name}.parquet"  # type: ignore[attr-defined]
+        output.value.sink_parquet(file)
+        return pl.scan_parquet(file, hive_partitioning=False, glob=False)
 
 
 @contextmanager

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saber_assets.corpus.dedup import deduplicate, refers_to_figure
+from saber_assets.corpus.dedup import deduplicate
 from saber_assets.corpus.duplicate_groups import duplicate_groups
+from saber_assets.corpus.figure_mentions import refers_to_figure
 from saber_assets.corpus.minhash import exact_jaccard
 from saber_assets.corpus.readers import problem_id_of, read_corpus
 from saber_assets.corpus.tables import (

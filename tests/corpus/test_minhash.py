@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saber_assets.corpus.decisive import decisive_tokens, differ_in_wording_only
-from saber_assets.corpus.dedup import deduplicate, refers_to_figure
+from saber_assets.corpus.dedup import deduplicate
+from saber_assets.corpus.figure_mentions import refers_to_figure
 from saber_assets.corpus.minhash import (
     band_keys,
     banding,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 import threading
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from saber_assets import corpus
+from saber_assets.corpus.document_rules import cut_by_rules
 from saber_resources.settings import load_settings, save_settings
 from saber_services.builder import build
 
@@ -122,7 +124,49 @@ def answer(body: dict) -> tuple[str, str]:
         technique = {"name": TECHNIQUES[number[0] % 4], "role": "decisive", "why": "it works"}
         profile = {"techniques": [technique], "objects": [], "keySteps": ["set up", "finish"]}
         return "technique_profile", json.dumps(profile)
-    return "pairwise_judge", f"Both use ideas. \\boxed{{{1 + number[1] % 2}}}"
+    return of_the_corpus(properties, body["messages"][0]["content"], text, number[0]) or (
+        "pairwise_judge",
+        f"Both use ideas. \\boxed{{{1 + number[1] % 2}}}",
+    )
+
+
+def of_the_corpus(properties: dict, system: str, text: str, draw: int) -> tuple[str, str] | None:
+    """Answers about threads and documents."""
+    if "selfContained" in properties:
+        holds = "attached" not in text.split("Opening post:")[1]
+        return "aops_self_contained", json.dumps({"selfContained": holds, "reason": "so it is"})
+    if "comments" in properties:
+        comments = re.split(r"\nComment \d+:\n", text)[1:]
+        marks = [
+            {"number": number, "substantive": len(comment.split("\nMark all")[0]) > 80}
+            for number, comment in enumerate(comments, start=1)
+        ]
+        return "aops_solutions", json.dumps({"comments": marks})
+    if "chosen" in properties:
+        offer = int(text.rsplit("Choose among ", 1)[1].split()[0])
+        choice = {"chosen": 1 + draw % offer, "answersProblem": True, "reason": "the longest"}
+        return "aops_choose", json.dumps(choice)
+    shown = text.split("\nDocument:\n" if "Document:" in text else "\nText:\n")[-1].strip()
+    if "You translate" in system:
+        return "translation", f"<translation>\n{shown}\n</translation>"
+    if "so that a program can tell formulas" in system:
+        dollars = re.sub(r"\\[\[\]]", "$$", re.sub(r"\\[()]", "$", shown))
+        return "latex_normalisation", f"<text>\n{dollars}\n</text>"
+    if "You cut it into problems" in system:
+        return "document_segmentation", segmented(shown)
+    return None
+
+
+def segmented(document: str) -> str:
+    """The document cut where the rules cut it, or what they find of it."""
+    cut = cut_by_rules(document)
+    found = []
+    for problem in cut.problems:
+        start = document.index(problem.solutions[0])
+        last = document.index(problem.solutions[-1], start) + len(problem.solutions[-1])
+        found += [("problem", problem.problem), ("solution", document[start:last])]
+    found = found or [(piece.kind, piece.text) for piece in cut.pieces]
+    return "".join(f"<{kind}>\n{text}\n</{kind}>\n" for kind, text in found) or "nothing here"
 
 
 def offered(text: str) -> list[str]:
@@ -165,6 +209,15 @@ def scripted_model():
     for model in started:
         model.server.shutdown()
         model.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def module_model():
+    """A scripted model for all tests of a module."""
+    model = ScriptedModel()
+    yield model
+    model.server.shutdown()
+    model.server.server_close()
 
 
 @pytest.fixture(scope="session")
