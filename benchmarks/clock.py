@@ -81,7 +81,7 @@ class Clock:
             result = self.time(name, lambda: work(metered))
             used = self.steps[name]
             assert used is not None
-            written = sum(file.stat().st_size for file in Path(folder).rglob("*.parquet"))
+            written = sum(file.stat().st_size for file in Path(folder).rglob("*.block"))
             self.steps[name] = Step(used.cpu + metered.cpu, used.elapsed, written / 1e6)
         self.worker_peak = metered.peak
         return result

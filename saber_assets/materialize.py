@@ -18,6 +18,8 @@ OWNERS = ["team:benchmark"]
 SAMPLE_ROWS = 5
 SAMPLE_CHARACTERS = 160
 VALUES_KEY = "saber/values"
+NOTE_KEY = "saber/note"
+"""Metadata that `saber build` tells: what a person should know of a table that is as promised."""
 
 Values = Mapping[str, Any]
 """What decides an asset's content besides its upstream tables: configuration, fingerprints."""

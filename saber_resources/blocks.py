@@ -2,11 +2,14 @@
 
 Whoever runs the blocks returns frames to this process, which alone writes: a killed worker costs
 the block that it had in hand, a killed build the blocks that weren't finished, and workers on other
-machines need no folder in common.
+machines need no folder in common. A file begins with a hash of what follows and of its name: one
+that was damaged, or isn't the block that its name says, is made again.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,8 +25,8 @@ from saber_resources.atomic import replacing
 from saber_resources.block_processes import run_in_processes
 from saber_resources.block_ray import run_on_ray
 from saber_resources.cores import available_cores
+from saber_resources.errors import SetupError
 from saber_resources.settings import Settings
-from saber_resources.warehouse import is_table_file
 
 Rows = NDArray[np.int64]
 Progress = Callable[[int], None]
@@ -34,6 +37,8 @@ ROWS_OF_A_BLOCK = 20_000
 """Where the profile doesn't say how many blocks."""
 RECORDS_OF_A_BLOCK = 2_000
 """Likewise, where the work on each row is some milliseconds of Python."""
+DIGEST = 16
+"""Bytes of the hash that a file begins with."""
 
 
 class Workers(Protocol):
@@ -106,18 +111,21 @@ class BlockFiles:
         count = self.blocks or -(-len(rows) // ROWS_OF_A_BLOCK)
         parts = np.array_split(rows, max(1, min(count, len(rows))))
         folder = self.folder / f"{fingerprint}-{len(parts)}"
-        files = [folder / f"{number}.parquet" for number in range(len(parts))]
+        files = [folder / f"{number}.block" for number in range(len(parts))]
         folder.mkdir(parents=True, exist_ok=True)
-        due = {
-            number: parts[number] for number, file in enumerate(files) if not is_table_file(file)
-        }
+        due = {number: parts[number] for number, file in enumerate(files) if _kept(file) is None}
         advance(len(rows) - sum(map(len, due.values())))
         if due:
             for number, frame in self.workers(fingerprint, prepare, due, advance):
-                with replacing(files[number]) as temporary:
-                    frame.write_parquet(temporary)
+                _keep(files[number], frame)
         for file in files:
-            yield pl.read_parquet(file, hive_partitioning=False, glob=False)
+            content = _kept(file)
+            if content is None:
+                raise SetupError(
+                    f"{file} was changed or removed during the build",
+                    "run it again: what is intact is used",
+                )
+            yield pl.read_parquet(io.BytesIO(content))
 
 
 @contextmanager
@@ -127,7 +135,7 @@ def block_files(settings: Settings, asset: str) -> Iterator[BlockFiles]:
     What it kept is removed at the end, but not after an error: the next build goes on from there.
     """
     chosen = settings.profile.candidates
-    with _kept(settings, asset) as folder:
+    with _folder(settings, asset) as folder:
         yield BlockFiles(folder, WORKERS[chosen.runner], chosen.blocks)
 
 
@@ -143,17 +151,40 @@ def record_blocks(settings: Settings, asset: str, rows: int) -> Iterator[BlockFi
         rows: of all blocks together.
     """
     blocks = -(-rows // RECORDS_OF_A_BLOCK)
-    with _kept(settings, asset) as folder:
+    with _folder(settings, asset) as folder:
         yield BlockFiles(folder, WORKERS["processes" if blocks > 1 else "threads"], blocks)
 
 
 @contextmanager
-def _kept(settings: Settings, asset: str) -> Iterator[Path]:
+def _folder(settings: Settings, asset: str) -> Iterator[Path]:
     folder = settings.workdir.blocks / asset
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # not empty, or gone
         settings.workdir.blocks.rmdir()
+
+
+def _keep(file: Path, frame: pl.DataFrame) -> None:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    content = buffer.getvalue()
+    with replacing(file) as temporary:
+        temporary.write_bytes(_digest(file, content) + content)
+
+
+def _kept(file: Path) -> bytes | None:
+    """Return the Parquet bytes of a block, or None where there is no file, or not the right one."""
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    content = data[DIGEST:]
+    return content if data[:DIGEST] == _digest(file, content) else None
+
+
+def _digest(file: Path, content: bytes) -> bytes:
+    name = f"{file.parent.name}/{file.name}".encode()
+    return hashlib.blake2b(name + b"\0" + content, digest_size=DIGEST).digest()
 
 
 def _ignore(rows: int) -> None:

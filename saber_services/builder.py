@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 
 from saber_assets.definitions import build_definitions
+from saber_assets.materialize import NOTE_KEY
 from saber_assets.retrieval.assets import RETRIEVERS
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import registry
@@ -41,6 +42,8 @@ class Outcome:
     skipped: dict[str, str] = field(default_factory=dict)
     """Retrievers that could not run, with the reason."""
     failed_checks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What assets that were made have to say, see `NOTE_KEY`."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,11 @@ def _execute(
         )
     except dg.DagsterExecutionInterruptedError as error:
         raise KeyboardInterrupt from error
+    for event in result.get_asset_materialization_events():
+        made = event.materialization
+        if NOTE_KEY in made.metadata:
+            note = made.metadata[NOTE_KEY].value
+            outcome.notes.append(f"{made.asset_key.to_user_string()}: {note}")
     failed = [check for check in result.get_asset_check_evaluations() if not check.passed]
     outcome.failed_checks.extend(_check_text(check) for check in failed)
     errors = [check for check in failed if check.severity == dg.AssetCheckSeverity.ERROR]

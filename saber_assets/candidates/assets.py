@@ -27,7 +27,7 @@ from saber_assets.candidates.tables import (
 )
 from saber_assets.candidates.thresholds import ThresholdSearch, search_thresholds
 from saber_assets.errors import InputError
-from saber_assets.materialize import declare, hand_over
+from saber_assets.materialize import NOTE_KEY, declare, hand_over
 from saber_assets.ontology.tables import DOMAINS
 from saber_assets.plots import bars, heat_map, histogram, lines, shown, weighted_histogram
 from saber_assets.sources import duplicates_file, file_version
@@ -97,12 +97,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         yield from hand_over(
             [(LISTED_DUPLICATES, listed.pairs)],
             listed_values,
-            {
-                LISTED_DUPLICATES.name: {
-                    "listed": listed.lines,
-                    "with ids of no record": listed.outside,
-                }
-            },
+            {LISTED_DUPLICATES.name: _listed_metadata(listed)},
         )
 
     @dg.multi_asset(
@@ -246,6 +241,13 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     return [duplicate_pairs, relevance_thresholds, benchmark_queries, candidate_pools]
 
 
+def _listed_metadata(listed: Listed) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"listed": listed.lines, "with ids of no record": listed.outside}
+    if listed.outside:
+        metadata[NOTE_KEY] = f"{listed.outside} of {listed.lines} pairs have ids of no record"
+    return metadata
+
+
 def _threshold_metadata(found: ThresholdSearch) -> dict[str, Any]:
     taus = dict(zip(("tau_topic", "tau_summary"), final_taus(found.thresholds), strict=True))
     metadata: dict[str, Any] = {"notes": "; ".join(found.notes) or "none", **taus}
@@ -325,7 +327,9 @@ def _selection_metadata(chosen: Selection, eligible: pl.DataFrame) -> dict[str, 
         f"{row['stratum']}: wanted {row['wanted']}, selected {row['selected']}"
         for row in chosen.scarcity.iter_rows(named=True)
     ]
+    note = {NOTE_KEY: f"scarce: {'; '.join(scarce)}"} if scarce else {}
     return {
+        **note,
         "eligible": eligible.height,
         "scarce": "; ".join(scarce) or "nothing",
         "domains": shown(

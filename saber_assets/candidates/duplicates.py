@@ -15,7 +15,13 @@ from typing import NamedTuple
 import polars as pl
 
 from saber_assets.candidates.tables import LISTED_DUPLICATES
-from saber_assets.corpus.record_files import bytes_of, csv_rows, identifier, json_object
+from saber_assets.corpus.record_files import (
+    LONGEST_FIELD,
+    bytes_of,
+    csv_rows,
+    identifier,
+    json_object,
+)
 from saber_assets.errors import InputError
 
 COLUMNS = ("first", "second")
@@ -111,14 +117,14 @@ def _problem(names: dict[str, set[str]], where: str, name: str) -> str | None:
 
 
 def _read(path: Path) -> list[_Pair]:
+    if path.is_dir():
+        raise InputError(f"the list of duplicates {path} is a folder", "name the file in it")
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise InputError(
             f"the list of duplicates {path} has a suffix that is not known",
             f"give a file that ends in one of {', '.join(SUFFIXES)}",
         )
-    if path.is_dir():
-        raise InputError(f"the list of duplicates {path} is a folder", "name the file in it")
     try:
         if name.endswith(".parquet"):
             return list(_parquet(path))
@@ -131,11 +137,15 @@ def _read(path: Path) -> list[_Pair]:
 
 
 def _csv(path: Path) -> Iterator[_Pair]:
+    csv.field_size_limit(LONGEST_FIELD)
     reader = csv.reader(io.StringIO(bytes_of(path).decode(), newline=""), strict=True)
     rows = csv_rows(path, reader)
     _, header = next(rows, (1, []))
     header = [name.strip() for name in header]
     _check_columns(path, header)
+    repeated = next((name for name in COLUMNS if header.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"{path} has the column {repeated!r} twice", "keep one of them")
     places = [header.index(name) for name in COLUMNS]
     for line, row in rows:
         where = f"{path} line {line}"

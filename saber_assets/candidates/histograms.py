@@ -196,18 +196,20 @@ class HistogramPass:
 
             def kernel(block: NearBlock) -> None:
                 counts = idle.get()
-                _count_block(
-                    block,
-                    binned(block.similarities, self.precision),
-                    arrays.set_weight,
-                    (self.blocked.start, self.blocked.rows),
-                    arrays.set_of,
-                    pairs.summaries.class_of,
-                    bins_of,
-                    self.member,
-                    counts,
-                )
-                idle.put(counts)
+                try:
+                    _count_block(
+                        block,
+                        binned(block.similarities, self.precision),
+                        arrays.set_weight,
+                        (self.blocked.start, self.blocked.rows),
+                        arrays.set_of,
+                        pairs.summaries.class_of,
+                        bins_of,
+                        self.member,
+                        counts,
+                    )
+                finally:  # else, after an error on each thread, all would wait for ever
+                    idle.put(counts)
 
             for _ in pairs.over(
                 rows, kernel, near=False, overlaps=True, workers=threads, progress=progress

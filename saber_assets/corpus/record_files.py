@@ -19,7 +19,8 @@ NEEDED_COLUMNS = ("id", "problem", "solution")
 _OPTIONAL = ("source", "licence", "for_training")
 EXAMPLE = '{"id": ..., "problem": ..., "solution": ...}'
 _BOM = b"\xef\xbb\xbf"
-_LONGEST_FIELD = 2**31 - 1
+LONGEST_FIELD = 2**31 - 1
+"""Of a CSV file; Python grants far less unless told."""
 
 
 class Record(NamedTuple):
@@ -80,7 +81,7 @@ def read_csv(path: Path) -> list[Record]:
     data = bytes_of(path)
     if b"\0" in data:
         raise InputError(f"{path} holds a zero byte", "save it as text in UTF-8")
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(LONGEST_FIELD)
     reader = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)
     rows = csv_rows(path, reader)
     _, header = next(rows, (1, []))
@@ -298,5 +299,6 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 def kind_of_value(value: object) -> str:
-    """Say in words what a JSON value is, as "a list"."""
-    return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
+    """Say in words what a value is, as "a list"."""
+    kind = "null" if value is None else f"of type {type(value).__name__}"
+    return next((name for kinds, name in _KINDS if isinstance(value, kinds)), kind)

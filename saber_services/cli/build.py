@@ -120,6 +120,7 @@ def _as_json(settings: Settings, outcome: Outcome, seconds: float) -> Mapping[st
         "fresh": outcome.fresh,
         "skipped_retrievers": outcome.skipped,
         "warnings": outcome.failed_checks,
+        "notes": outcome.notes,
         "seconds": round(seconds, 2),
         "leaderboard": read_table(settings.workdir.tables, "leaderboard").to_dicts(),
     }
@@ -134,6 +135,8 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
         console.print(f"[yellow]warning: {escape(line)}[/yellow]", soft_wrap=True)
     for check in outcome.failed_checks:
         console.print(f"[yellow]warning: {escape(check)}[/yellow]", soft_wrap=True)
+    for note in outcome.notes:
+        console.print(f"note: {escape(note)}", soft_wrap=True)
     for line in _annotators(settings):
         console.print(escape(line))
     made = f"{len(outcome.made)} made" if outcome.made else "nothing to do, everything is fresh"

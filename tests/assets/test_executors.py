@@ -25,7 +25,7 @@ from saber_services.builder import build, open_board
 from saber_services.instance import prepare_environment
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
-BLOCK = re.compile(r"[0-9].*\.parquet")
+BLOCK = re.compile(r"[0-9]+\.block")
 STAGE = ("relevance_thresholds", "benchmark_queries")
 
 

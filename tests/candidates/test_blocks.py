@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from saber_assets.candidates import thresholds
+from saber_assets.candidates import histograms, near_pairs, thresholds
 from saber_assets.candidates.blocks import fingerprint, run_pass
 from saber_assets.candidates.categories import CountPass, count_categories
 from saber_assets.candidates.features import build_features
@@ -84,7 +84,7 @@ def same(found, expected):
 def test_threads_give_the_same_in_any_number_of_blocks(features, expected, blocks, tmp_path):
     told = []
     same(everything(features, BlockFiles(tmp_path, run_on_threads, blocks), told.append), expected)
-    assert len(list(tmp_path.rglob("*.parquet"))) == 4 * (blocks or 1)
+    assert len(list(tmp_path.rglob("*.block"))) == 4 * (blocks or 1)
     queries = expected[3]["query_id"].n_unique()
     assert sum(told) == 3 * PROBLEMS + queries
 
@@ -110,7 +110,7 @@ def test_no_rows_and_more_blocks_than_rows(features, tmp_path):
     single = BlockFiles(tmp_path / "single", run_on_threads, 10**6)
     found = count_categories(few, 0.6, 0.2, runner=single)
     assert (found == count_categories(few, 0.6, 0.2)).all()
-    assert len(list((tmp_path / "single").rglob("*.parquet"))) == 60
+    assert len(list((tmp_path / "single").rglob("*.block"))) == 60
 
 
 def test_the_fingerprint_knows_contents_not_objects(features):
@@ -140,13 +140,47 @@ def test_an_interrupted_build_goes_on_from_its_blocks(features, expected, tmp_pa
     runner = BlockFiles(tmp_path, counted, 4)
     with pytest.raises(KeyboardInterrupt):
         everything(features, runner)
-    assert len(list(tmp_path.rglob("*.parquet"))) == 5  # 4 of the histograms, 1 of the capacities
-    half = next(iter(tmp_path.rglob("2.parquet")))
+    assert len(list(tmp_path.rglob("*.block"))) == 5  # 4 of the histograms, 1 of the capacities
+    half = next(iter(tmp_path.rglob("2.block")))
     half.write_bytes(half.read_bytes()[:100])  # as a full disk or a power cut might leave it
     same(everything(features, runner), expected)
     repeated = [block for block in set(made) if made.count(block) > 1]
     assert len(made) == 17
     assert len(repeated) == 1
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.5, 0.7, 0.99])
+def test_a_damaged_or_wrong_block_is_made_again(features, tmp_path, part):
+    runner = BlockFiles(tmp_path, run_on_threads, 4)
+    expected = count_categories(features, 0.5, 0.2, runner=runner)
+    zero, one = (next(tmp_path.rglob(f"{number}.block")) for number in (0, 1))
+    sound = one.read_bytes()
+    damaged = bytearray(sound)
+    damaged[int(part * len(sound))] ^= 1
+    for content in (bytes(damaged), zero.read_bytes(), b"", sound[:-1], sound + b"x"):
+        one.write_bytes(content)
+        assert (count_categories(features, 0.5, 0.2, runner=runner) == expected).all()
+        assert one.read_bytes() == sound
+
+
+def test_a_block_that_vanishes_during_the_build_is_named(features, tmp_path):
+    frames = BlockFiles(tmp_path, run_on_threads, 3).run(
+        "f", CountPass(features, blocked_pairs(features), 0.5, 0.5).prepare, np.arange(9), None
+    )
+    next(frames)
+    (tmp_path / "f-3" / "2.block").unlink()
+    with pytest.raises(SetupError, match=r"2\.block was changed or removed"):
+        list(frames)
+
+
+def test_an_error_on_every_thread_ends_the_pass(features, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(near_pairs, "MOST_ROWS", 16)
+    monkeypatch.setattr(histograms, "_count_block", fail)
+    with pytest.raises(MemoryError):
+        histograms.similarity_histograms(features, DOMAINS, workers=2)
 
 
 @pytest.mark.slow
@@ -236,13 +270,13 @@ def test_after_a_killed_build_the_next_one_goes_on_and_no_worker_is_left(
     )
     build = subprocess.Popen([sys.executable, str(script)])
     deadline = time.monotonic() + 120
-    while len(list(folder.rglob("*.parquet"))) < 3 and time.monotonic() < deadline:
+    while len(list(folder.rglob("*.block"))) < 3 and time.monotonic() < deadline:
         assert build.poll() is None
         time.sleep(0.05)
     workers = descendants(build.pid)
     build.kill()
     build.wait()
-    kept = {file: file.stat().st_mtime_ns for file in folder.rglob("*.parquet")}
+    kept = {file: file.stat().st_mtime_ns for file in folder.rglob("*.block")}
     assert 3 <= len(kept) < 32
     assert workers
     while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 
@@ -68,6 +69,12 @@ def test_numbers_are_ids_and_an_empty_list_is_one(tmp_path):
     assert pairs(written(tmp_path, "first,second\n")) == []
 
 
+def test_a_long_note_beside_the_pair_is_ignored(tmp_path):
+    csv.field_size_limit(131_072)  # what Python begins with
+    path = written(tmp_path, f"first,second,note\n1,2,{'x' * 200_000}\n")
+    assert pairs(path) == [("p1", "p2")]
+
+
 def test_a_problem_id_wins_over_a_source_id(tmp_path):
     corpus = pl.DataFrame({"problem_id": ["a", "b"], "source_id": ["b", "c"]})
     path = written(tmp_path, "first,second\na,b\n")
@@ -80,6 +87,7 @@ def test_a_problem_id_wins_over_a_source_id(tmp_path):
         ("first,second\n1,2\n1,\n", "d.csv", "d.csv line 3 has no id"),
         ("first,second\n1\n", "d.csv", "line 2 has 1 fields and the header has 2"),
         ('first,second\n1,"2\n', "d.csv", "line 2 is not valid CSV"),
+        ("first,second,first\n1,2,p3\n", "d.csv", "has the column 'first' twice"),
         ("a,b\n1,2\n", "d.csv", "has no 'first' and no 'second' .but 'a', 'b'.: name"),
         ("", "d.csv", "has no 'first' and no 'second' .but nothing."),
         ("first,second\n1,2\n3,1\n", "d.csv", "line 3: '3' is the source_id of several problems"),
@@ -103,11 +111,15 @@ def test_missing_files_folders_and_parquet_rows(tmp_path):
     with pytest.raises(InputError, match="can't be read .No such file.*selection.duplicates"):
         listed(tmp_path / "none.csv")
     (tmp_path / "f.csv").mkdir()
-    with pytest.raises(InputError, match="is a folder"):
-        listed(tmp_path / "f.csv")
+    for folder in (tmp_path / "f.csv", tmp_path):
+        with pytest.raises(InputError, match="is a folder"):
+            listed(folder)
     path = tmp_path / "d.parquet"
     pl.DataFrame({"first": ["1", "2"], "second": ["2", None]}).write_parquet(path)
     with pytest.raises(InputError, match="d.parquet row 2 has no id"):
+        listed(path)
+    pl.DataFrame({"first": [b"1"], "second": [b"2"]}).write_parquet(path)
+    with pytest.raises(InputError, match="row 1: the id is of type bytes"):
         listed(path)
 
 

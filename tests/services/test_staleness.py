@@ -103,9 +103,12 @@ def test_listed_duplicates_leave_each_others_pools(workdir):
     assert not_fresh(settings) == set()
 
     # the same pair from the other side: the list is read again, and nothing else is made
-    file.write_text(f"first,second\n{query},{candidate}\n", encoding="utf-8")
+    assert outcome.notes == []
+    file.write_text(f"first,second\n{query},{candidate}\nnobody,{query}\n", encoding="utf-8")
     assert directly_changed(settings) == LISTED
-    assert build(settings).made == ["listed_duplicates"]
+    outcome = build(settings)
+    assert outcome.made == ["listed_duplicates"]
+    assert outcome.notes == ["listed_duplicates: 1 of 2 pairs have ids of no record"]
 
     file.write_text(f"first,second\n{query},\n", encoding="utf-8")
     with pytest.raises(InputError, match="same.csv line 2 has no id"):
