@@ -94,13 +94,15 @@ def is_exact(n: int) -> bool:
 def sign_patterns(n: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Yield sign patterns, (rows, n) of 1 and -1 at a time: all up to 16 queries, else drawn."""
     if is_exact(n):
-        yield 1.0 - 2.0 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
+        patterns = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
+        yield (1 - 2 * patterns).astype(np.float64)
         return
     generator = np.random.default_rng(seed)
     step = max(1, _BLOCK // n)
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
-        yield 1.0 - 2.0 * generator.integers(0, 2, size=(rows, n), dtype=np.int8)
+        drawn = generator.integers(0, 2, size=(rows, n), dtype=np.int8)
+        yield (1 - 2 * drawn).astype(np.float64)
 
 
 def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Floats:
