@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from saber_assets.evaluation.llm_replies import read_audit
+from saber_assets.evaluation.llm_replies import Flag, read_audit
 from saber_assets.evaluation.word_math_split import highest_rated
 from saber_assets.json_reply import ReplyError
 
@@ -20,6 +20,9 @@ FLAGGED = {
     "reason": pl.String,
 }
 UNREAD = {"query_id": pl.String, "reason": pl.String}
+
+Answer = tuple[Flag, ...] | str
+"""The documents that a reply flags, or why there is none to read."""
 
 
 @dataclass(frozen=True)
@@ -76,29 +79,43 @@ def texts_of(audit: Audit, statements: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def aggregate(asked: Sequence[Audit], replies: Mapping[str, str | None]) -> Leakage:
-    """Put the replies together.
+def read_replies(asked: Sequence[Audit], replies: Mapping[str, str | None]) -> dict[str, Answer]:
+    """Return, by query, what its reply flags, or why it can't be read.
 
     Args:
         asked: from `audits`.
         replies: the model's answer to each query's audit, None where the call failed.
     """
-    flagged, unread = [], []
-    pairs = 0
+    answers: dict[str, Answer] = {}
     for audit in asked:
         reply = replies.get(audit.query_id)
         if reply is None:
-            unread.append((audit.query_id, "there is no reply"))
             continue
         try:
-            flags = read_audit(reply, len(audit.candidate_ids))
+            answers[audit.query_id] = read_audit(reply, len(audit.candidate_ids))
         except ReplyError as error:
-            unread.append((audit.query_id, str(error)))
+            answers[audit.query_id] = str(error)
+    return answers
+
+
+def aggregate(asked: Sequence[Audit], answers: Mapping[str, Answer]) -> Leakage:
+    """Put the answers together.
+
+    Args:
+        asked: from `audits`.
+        answers: by query, the flagged documents, or why they aren't known.
+    """
+    flagged, unread = [], []
+    pairs = 0
+    for audit in asked:
+        answer = answers.get(audit.query_id, "there is no reply")
+        if isinstance(answer, str):
+            unread.append((audit.query_id, answer))
             continue
         pairs += len(audit.candidate_ids)
         flagged += [
             (audit.query_id, audit.candidate_ids[flag.document - 1], flag.document, flag.reason)
-            for flag in flags
+            for flag in answer
         ]
     return Leakage(
         queries=len(asked) - len(unread),

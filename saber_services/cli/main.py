@@ -20,6 +20,7 @@ VERBS = {
     "leaderboard": "Print the leaderboard.",
     "evaluate": "Put your own retriever on the board.",
     "retrievers": "List the retrievers, and what those that can't run here lack.",
+    "analyse": "Ask more of the kept tables: tests, frontiers, noise, duplicates, other judges.",
     "agreement": "Compare judges with people's judgments, or draw pairs for people to judge.",
     "simulate-tournament": "Show how tournaments rank when the judge's noise and bias are known.",
     "llm": "Answers of language models: statistics, failures, sharing, offline batches.",
