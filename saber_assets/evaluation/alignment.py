@@ -92,11 +92,11 @@ def align(scores: pl.DataFrame, failures: pl.DataFrame, ratings: pl.DataFrame) -
             which a retriever scored some rated candidates but not all.
     """
     documents, query_ids, pools = _judged(ratings)
-    refuse_repeated(scores, [*_SYSTEM, *_DOCUMENT], "scores of")
     nan = scores.filter(pl.col("score").is_nan() | pl.col("score").is_null())
     if nan.height:
         raise MeasureError("NaN scores of", nan.select(*_SYSTEM, *_DOCUMENT).rows())
-    by_system = {(str(key[0]), str(key[1])): frame for key, frame in scores.group_by(_SYSTEM)}
+    placed = scores.join(documents.with_row_index("place"), on=_DOCUMENT, how="left")
+    by_system = {(str(key[0]), str(key[1])): frame for key, frame in placed.group_by(_SYSTEM)}
     failed = {
         (str(key[0]), str(key[1])): set(frame["query_id"])
         for key, frame in failures.group_by(_SYSTEM)
@@ -148,17 +148,28 @@ def _judged(ratings: pl.DataFrame) -> tuple[pl.DataFrame, list[str], Pools]:
 def _scored(
     documents: pl.DataFrame, pools: Pools, scores: pl.DataFrame, system: System
 ) -> tuple[Floats, Flags]:
-    """Return the scores (N,) of the rated documents, and (Q,) which queries have none."""
-    joined = documents.join(
-        scores.select(*_DOCUMENT, "score"), on=_DOCUMENT, how="left", maintain_order="left"
-    )
-    absent = joined["score"].is_null().to_numpy()
+    """Return the scores (N,) of the rated documents, and (Q,) which queries have none.
+
+    Args:
+        documents: the N rated ones.
+        pools: their offsets.
+        scores: of the system, with `place`, the row of `documents`, null for unrated ones.
+        system: for the error's sentence.
+    """
+    known = scores.filter(pl.col("place").is_not_null())
+    places = known["place"].to_numpy()
+    times = np.bincount(places, minlength=documents.height)
+    if (times > 1).any() or known.height < scores.height:
+        refuse_repeated(scores, [*_SYSTEM, *_DOCUMENT], "scores of")
+    found = np.zeros(documents.height)
+    found[places] = known["score"].to_numpy()
+    absent = times == 0
     sizes = np.diff(pools.offsets)
     counts = np.add.reduceat(absent.astype(np.int64), pools.offsets[:-1])
     partly = np.repeat((counts > 0) & (counts < sizes), sizes) & absent
     if partly.any():
         raise MeasureError(
             f"{system[0]} ({system[1]}) scored only a part of the pool, not",
-            joined.filter(pl.Series(partly)).select(_DOCUMENT).rows(),
+            documents.filter(pl.Series(partly)).select(_DOCUMENT).rows(),
         )
-    return joined["score"].fill_null(0.0).to_numpy(), counts > 0
+    return found, counts > 0
