@@ -150,7 +150,13 @@ def of_duplicate_finding(
             ranks = find_duplicates(entry.make(), asked, documents, advance)
         rows.append({"retriever": name, "board": kept.means.get(name), **summarise(ranks)})
         frames.append(ranks.with_columns(retriever=pl.lit(name)))
-    table = pl.DataFrame(rows).sort("median_rank", "retriever") if rows else pl.DataFrame()
+    table = (
+        pl.DataFrame(rows)
+        .cast({"queries": pl.Int64, "failed": pl.Int64})
+        .sort("median_rank", "retriever")
+        if rows
+        else pl.DataFrame()
+    )
     pool = "all documents" if full_pool else "the query's own candidates"
     return Finding(
         f"Finding the {direction} among {pool}, {kept.setting}",
@@ -199,7 +205,7 @@ def of_leakage(kept: Kept, top: int, replies: Path | None) -> Finding:
 
 def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Finding:
     """Score the pools again with each of three instructions."""
-    able, unable = kept.runnable(names)
+    able, unable = kept.runnable(names or _without_lexical(kept))
     queries = len(set(kept.pools["query_id"]))
     measured = [
         kept.measures.filter(pl.col("retriever").is_in(list(able))).with_columns(
@@ -231,6 +237,17 @@ def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Fin
             *_left_out(unable),
         ),
     )
+
+
+def _without_lexical(kept: Kept) -> list[str]:
+    """Lexical retrievers can't be told anything: they would match the instruction's words."""
+    found = kept.board.filter(pl.col("family") != "lexical")["retriever"].to_list()
+    if not found:
+        raise InputError(
+            "only lexical retrievers are on the board, which take no instruction",
+            "name one with --retriever to see what its words do",
+        )
+    return [name for name in found if name in kept.entries]
 
 
 def _rewordings(

@@ -19,6 +19,10 @@ from rich.table import Table
 from saber_assets.errors import InputError
 
 MOST_ROWS = 60
+ROOMY_COLUMNS = 6
+"""Tables of more columns show three decimals instead of four."""
+LARGE = 100.0
+"""Numbers from here on show one decimal."""
 _NAMES = ("retriever", "first", "second", "variant", "category")
 """Columns whose values are no sentences."""
 
@@ -114,20 +118,25 @@ def _print_table(console: Console, caption: str, frame: pl.DataFrame) -> None:
             justify="right" if numeric else "left",
             no_wrap=numeric or name in _NAMES,
         )
-    for row in frame.head(MOST_ROWS).iter_rows():
-        table.add_row(*(escape(_cell(value)) for value in row))
+    decimals = 4 if frame.width <= ROOMY_COLUMNS else 3
+    for row in frame.head(MOST_ROWS).iter_rows(named=True):
+        cells = (
+            f"{value:g}" if name.endswith("rank") and value is not None else _cell(value, decimals)
+            for name, value in row.items()
+        )
+        table.add_row(*(escape(cell) for cell in cells))
     console.print(table)
     if frame.height > MOST_ROWS:
         console.print(f"and {frame.height - MOST_ROWS} more rows; --json has them all", style="dim")
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, decimals: int = 4) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"
+        return f"{value:.{decimals}f}" if abs(value) < LARGE else f"{value:,.1f}"
     return str(value)
 
 
