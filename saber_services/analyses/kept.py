@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import registry
 from saber_assets.retrieval.sanity import RATINGS
+from saber_assets.retrieval.systems import shipped_systems
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table, table_files
 
@@ -89,6 +91,22 @@ class Kept:
         """The registry's entries in force, by name."""
         own = self.settings.workdir.own_retrievers
         return registry(self.settings.profile.retrieval.retrievers, own)
+
+    @cached_property
+    def type_codes(self) -> dict[str, str]:
+        """Type code of each retriever that has one."""
+        described = {name: system.type_code for name, system in shipped_systems().items()}
+        stated = {name: entry.type_code for name, entry in self.entries.items()}
+        return described | {name: code for name, code in stated.items() if code}
+
+    @property
+    def release_dates(self) -> dict[str, date]:
+        """Day of release of each system of the field, where it is known."""
+        return {
+            name: system.released
+            for name, system in shipped_systems().items()
+            if system.released is not None
+        }
 
     @property
     def measure(self) -> Ndcg:

@@ -74,18 +74,12 @@ def of_pareto(kept: Kept, latency: Path | None) -> Finding:
 def of_score_over_time(kept: Kept, dates: Path | None) -> Finding:
     """Show the best score so far by release date."""
     systems = _systems(kept).rename({"quality": "score"})
-    released = {
-        name: str(when)
-        for name, entry in kept.entries.items()
-        if (when := getattr(entry, "released", None))
-    }
+    released = dict(kept.release_dates)
     if dates is not None:
         given = read_user_table(dates, {"retriever": pl.String, "released": pl.Date}, "retriever")
-        released |= {name: str(when) for name, when in given.iter_rows()}
+        released |= dict(given.iter_rows())
     systems = systems.with_columns(
-        pl.Series(
-            "released", [released.get(name) for name in systems["retriever"]], dtype=pl.String
-        ).str.to_date("%Y-%m-%d", strict=False)
+        pl.Series("released", [released.get(name) for name in systems["retriever"]], dtype=pl.Date)
     )
     found = score_over_time(systems)
     undated = without_date(systems)
@@ -229,11 +223,10 @@ def _other_ratings(kept: Kept, judgments: Path | None, ratings: Path | None) -> 
 
 
 def _systems(kept: Kept) -> pl.DataFrame:
-    codes = {name: entry.type_code for name, entry in kept.entries.items()}
     return kept.board.select("retriever", quality="mean").with_columns(
         pl.Series(
             "type_code",
-            [codes.get(name, "") for name in kept.retrievers],
+            [kept.type_codes.get(name, "") for name in kept.retrievers],
             dtype=pl.String,
         )
     )
