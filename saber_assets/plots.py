@@ -131,7 +131,7 @@ def frontier(
     *,
     logarithmic: bool = False,
 ) -> bytes:
-    """Return points, of which some lie on a line of steps that is drawn through them.
+    """Return points, of which some lie on a line of steps, numbered and listed beside the plot.
 
     Args:
         groups: by name, points as x (a number or a date), y, label, and whether it is on the line.
@@ -140,16 +140,31 @@ def frontier(
         ylabel: of the vertical axis.
         logarithmic: whether the horizontal axis is.
     """
-    figure = _figure(title, height=4.2)
+    figure = _figure(title, height=4.4)
+    figure.set_figwidth(9.0)
     axes = figure.axes[0]
-    for colour, marker, (name, points) in zip((COLOUR, ACCENT), "os", groups.items(), strict=False):
+    listed: list[tuple[str, str]] = []
+    styles = ((COLOUR, "o", (-4, 4), "right"), (ACCENT, "s", (5, -9), "left"))
+    for (colour, marker, offset, side), (name, points) in zip(styles, groups.items(), strict=False):
         off = [point for point in points if not point[3]]
         on = sorted(point[:3] for point in points if point[3])
         axes.scatter([p[0] for p in off], [p[1] for p in off], color="#b9bec6", marker=marker, s=18)
         xs, ys = [p[0] for p in on], [p[1] for p in on]
         axes.step(xs, ys, where="post", color=colour, marker=marker, markersize=5, label=name)
         for x, y, label in on:
-            axes.annotate(label, (x, y), xytext=(4, -9), textcoords="offset points", fontsize=6.5)
+            listed.append((f"{len(listed) + 1}  {label}", colour))
+            axes.annotate(
+                str(len(listed)),
+                (x, y),
+                xytext=offset,
+                textcoords="offset points",
+                ha=side,
+                fontsize=7.5,
+                color=colour,
+            )
+    for place, (text, colour) in enumerate(listed):
+        at = (1.02, 1.0 - place / max(len(listed), 18))
+        axes.text(*at, text, transform=axes.transAxes, fontsize=7.5, color=colour, va="top")
     if logarithmic:
         axes.set_xscale("log")
     if groups:

@@ -150,21 +150,19 @@ def of_duplicate_finding(
             ranks = find_duplicates(entry.make(), asked, documents, advance)
         rows.append({"retriever": name, "board": kept.means.get(name), **summarise(ranks)})
         frames.append(ranks.with_columns(retriever=pl.lit(name)))
-    table = (
-        pl.DataFrame(rows)
-        .cast({"queries": pl.Int64, "failed": pl.Int64})
-        .sort("median_rank", "retriever")
-        if rows
-        else pl.DataFrame()
-    )
+    table = pl.DataFrame(rows).sort("median_rank", "retriever") if rows else pl.DataFrame()
+    if rows:
+        table = table.drop("queries").cast({"failed": pl.Int64})
+        table = table if table["failed"].any() else table.drop("failed")
     pool = "all documents" if full_pool else "the query's own candidates"
     return Finding(
         f"Finding the {direction} among {pool}, {kept.setting}",
-        {f"{len(asked)} searches": table} if rows else {},
+        {"rank of what is sought; share found among the first k": table} if rows else {},
         (
             *_left_out(unable),
             *(f"{query} has no rewording: {reason}." for query, reason in failed.items()),
         ),
+        {"searches": len(asked)},
         plot=_bars(table, "median_rank", "median rank") if rows else None,
         hidden={"ranks": pl.concat(frames)} if frames else {},
     )
