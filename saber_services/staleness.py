@@ -13,6 +13,7 @@ from dagster import AssetKey
 
 from saber_assets.evaluation.assets import PARTITIONS_KEY
 from saber_assets.materialize import VALUES_KEY, content_hash
+from saber_assets.publishing.assets import ORIGIN_KEY
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.tables import RETRIEVER_SCORES
@@ -40,6 +41,8 @@ class AssetState:
     rows: int | None = None
     made_at: float | None = None
     data_version: str | None = None
+    origin: str | None = None
+    """Where it was imported from; None where it was made."""
 
 
 @dataclass
@@ -78,7 +81,8 @@ def survey(
         entries: the retrievers that belong on the board.
     """
     found = Survey(lacking=frozenset(n for n, entry in entries.items() if entry.missing()))
-    sources = source_versions(settings)
+    built = settings.profile.imported.folder is None
+    sources = source_versions(settings) if built else {}
     broken = _broken_promises(graph, instance)
     wishes = read_retries(settings.workdir)
     for key in graph.toposorted_asset_keys:
@@ -142,6 +146,7 @@ def _state(
         rows=None if rows is None else int(rows.value),  # type: ignore[arg-type]
         made_at=made_at,
         data_version=tags.get(DATA_TAG),
+        origin=_text(event, ORIGIN_KEY),
     )
     file = table_path(settings.workdir.tables, name, partition)
     if not is_table_file(file):

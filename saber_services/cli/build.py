@@ -61,13 +61,13 @@ def command(
     and the user interface use the same values.
     """
     chosen, overrides = overrides_of(workdir, corpus, ontology, profile, bad_rows, annotator, pairs)
-    with _settings_kept(workdir):
+    with settings_kept(workdir):
         settings = save_settings(workdir, chosen, overrides)
         run_build(settings, as_json)
 
 
 @contextmanager
-def _settings_kept(workdir: Path) -> Iterator[None]:
+def settings_kept(workdir: Path) -> Iterator[None]:
     """Give a workdir its settings back when a person's mistake ends what was begun with new ones.
 
     A workdir that had none keeps the new ones: there, the same command again is what helps.

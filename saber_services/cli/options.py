@@ -11,7 +11,12 @@ import click
 from rich.console import Console
 
 from saber_resources.errors import SetupError
-from saber_resources.settings import DEFAULT_WORKDIR, SETTINGS_FILE, WORKDIR_VARIABLE
+from saber_resources.settings import (
+    DEFAULT_WORKDIR,
+    SETTINGS_FILE,
+    WORKDIR_VARIABLE,
+    load_settings,
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -88,11 +93,28 @@ def overrides_of(
     if annotator:
         overrides.setdefault("annotation", {})["annotator"] = annotator
         overrides.setdefault("judging", {})["annotator"] = annotator
+    if corpus or ontology or bad_rows or annotator:
+        _refuse_imported(workdir)
     for path in corpus:
         check_file(path.expanduser().resolve(), "corpus file")
     if ontology:
         check_file(ontology.expanduser().resolve(), "ontology file")
     return profile or _first_profile(workdir, corpus), overrides
+
+
+def _refuse_imported(workdir: Path) -> None:
+    """Refuse to build something else where a released benchmark was imported.
+
+    Raises:
+        SetupError: when the workdir holds one.
+    """
+    if (workdir.expanduser() / SETTINGS_FILE).is_file():
+        folder = load_settings(workdir).profile.imported.folder
+        if folder is not None:
+            raise SetupError(
+                f"{workdir} holds a benchmark that was imported from {folder}",
+                "build from a corpus in another workdir",
+            )
 
 
 def _first_profile(workdir: Path, corpus: tuple[Path, ...]) -> str | None:
