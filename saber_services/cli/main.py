@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import keyword
 import os
 import sys
 import warnings
@@ -26,6 +27,8 @@ VERBS = {
     "llm": "Answers of language models: statistics, failures, sharing, offline batches.",
     "prompts": "List and show prompts, and what a changed one would cost.",
     "report": "Write the report page.",
+    "export": "Write the benchmark for others: SABER, MTEB, BEIR, TREC, Hugging Face.",
+    "import": "Evaluate on a released benchmark: SABER, MTEB, BEIR or TREC.",
     "query": "Run a SQL query over the tables.",
     "try-local": "Run a very small language model over a handful of problems, as a trial.",
     "ui": "Open the Dagster user interface on a workdir.",
@@ -43,7 +46,8 @@ class Verbs(click.Group):
         """Return a verb."""
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"saber_services.cli.{cmd_name.replace('-', '_')}")
+        name = cmd_name.replace("-", "_") + "_" * keyword.iskeyword(cmd_name)
+        module = importlib.import_module(f"saber_services.cli.{name}")
         command: click.Command = module.command
         return command
 
