@@ -153,7 +153,7 @@ def of_duplicate_finding(
     table = pl.DataFrame(rows).sort("median_rank", "retriever") if rows else pl.DataFrame()
     if rows:
         table = table.drop("queries").cast({"failed": pl.Int64})
-        table = table if table["failed"].any() else table.drop("failed")
+        table = table if table["failed"].sum() else table.drop("failed")
     pool = "all documents" if full_pool else "the query's own candidates"
     return Finding(
         f"Finding the {direction} among {pool}, {kept.setting}",

@@ -66,11 +66,11 @@ def of_paired_tests(kept: Kept, resamples: int, seed: int, alpha: float = ALPHA)
     closest = tests.sort("p_randomisation", "difference", descending=[True, False]).select(
         "first",
         "second",
-        "difference",
         "low",
         "high",
+        gap="difference",
         p="p_randomisation",
-        adjusted="adjusted_randomisation",
+        p_holm="adjusted_randomisation",
     )
 
     def plot() -> bytes:
