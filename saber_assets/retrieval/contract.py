@@ -238,10 +238,10 @@ def pool(
 
 
 def normalised(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the rows with length 1; a row of zeros stays."""
+    """Return the rows with length 1; a row of zeros stays, and one with NaN stays NaN."""
     values = vectors.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
-    return np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
+    return np.divide(values, lengths, out=np.zeros_like(values), where=lengths != 0)
 
 
 def averaged(

@@ -77,11 +77,12 @@ class DenseRetriever:
         else:
             vectors = self._embed([query, *documents])
         asked, offered = vectors[0], vectors[1:]
-        # einsum sums each row by itself: a row's cosine does not depend on the other rows
+        # einsum sums each row by itself: a row's cosine does not depend on the other rows; and
+        # what isn't a number stays so, to be refused later
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         products = np.einsum("ij,j->i", offered, asked)
         scale = norms[1:] * norms[0]
-        cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
+        cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale != 0)
         return np.round(np.clip(cosines, -1.0, 1.0), DECIMALS)
 
     def forget(self) -> None:

@@ -109,6 +109,7 @@ class System(BaseModel):
         dimension: length of the vectors.
         gated: whether a licence must be accepted at the hub.
         trust_remote_code: whether it runs code from its repository.
+        accepted_code: whether the person who runs it has agreed to that.
         key_variable: environment variable with the API key.
         caveats: what is known to go wrong, one sentence each.
         unconfirmed: fields that are absent because nobody could confirm them.
@@ -148,6 +149,7 @@ class System(BaseModel):
     dimension: int | None = None
     gated: bool | None = None
     trust_remote_code: bool = False
+    accepted_code: bool = False
     key_variable: str | None = None
     caveats: tuple[str, ...] = ()
     unconfirmed: tuple[str, ...] = ()
