@@ -13,23 +13,28 @@ pool = documents[query["candidates"]]          # rated by query["relevance_score
 """
 
 HF = """
+from pathlib import Path
 from datasets import load_dataset
 
-documents = load_dataset(".", "documents", split="test")
-queries = load_dataset(".", "queries", split="test")
+FOLDER = str(Path.cwd())  # or its name on the hub
+documents = load_dataset(FOLDER, "documents", split="test")
+queries = load_dataset(FOLDER, "queries", split="test")
 pool = documents.select(queries[0]["candidates"])  # rated by queries[0]["relevance_scores"]
 """
 
 MTEB = """
+from pathlib import Path
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.abstasks.task_metadata import TaskMetadata
+
+FOLDER = str(Path.cwd())  # or its name on the hub
 
 class Saber(AbsTaskRetrieval):
     metadata = TaskMetadata(
         name="SABER", description="Graded reranking of mathematical problems", reference=None,
         type="Reranking", category="t2t", modalities=["text"], eval_splits=["test"],
-        eval_langs=["eng-Latn"], main_score="ndcg_at_10", dataset={"path": ".", "revision": "main"},
-        date=None, domains=["Academic"], task_subtypes=None, license=None,
+        eval_langs=["eng-Latn"], main_score="ndcg_at_10",
+        dataset={"path": FOLDER, "revision": "main"}, date=None, domains=["Academic"], task_subtypes=None, license=None,
         annotations_creators=None, dialect=None, sample_creation=None, bibtex_citation=None,
     )
 # mteb.evaluate(model, Saber()): relevances are gains x 1000, so its ndcg_at_10 is SABER's

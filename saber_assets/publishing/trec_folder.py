@@ -40,6 +40,8 @@ from saber_assets.publishing.safe_ids import restore, safe
 FORMAT = "trec"
 LEAST_STEP = np.float32(1e-30)
 """Between scores near 0: smaller numbers may be taken for 0."""
+LARGEST = 1e37
+"""Far enough from the end of float32 for any number of steps."""
 
 
 def write(benchmark: Benchmark, folder: Path, setting: str) -> None:
@@ -84,14 +86,18 @@ def run_lines(run: pl.DataFrame, name: str) -> Iterator[str]:
 
 
 def descending(scores: np.ndarray) -> list[float]:
-    """Return scores, sorted from the highest, as float32 numbers that fall strictly."""
-    if not np.isfinite(scores.astype(np.float32)).all():
+    """Return scores, sorted from the highest, as float32 numbers that fall strictly.
+
+    Where one is too large for that, all are replaced by how many ranks they are from the end.
+    """
+    if (np.abs(scores) > LARGEST).any():
         return [float(place) for place in range(len(scores), 0, -1)]
     found: list[np.float32] = []
     for score in scores.astype(np.float32):
-        if found and score > found[-1] - LEAST_STEP:
-            below = np.nextafter(found[-1], np.float32(-np.inf))
-            score = min(score, below, np.float32(found[-1] - LEAST_STEP))
+        if found:
+            last = found[-1]
+            below = min(np.nextafter(last, np.float32(-np.inf)), np.float32(last - LEAST_STEP))
+            score = min(score, below)
         found.append(score)
     return [float(score) for score in found]
 
