@@ -146,6 +146,17 @@ def letters(groups: Sequence[Group]) -> dict[str, str]:
     return found
 
 
+def square_of(
+    names: Sequence[str], tests: pl.DataFrame, column: str = "adjusted_randomisation"
+) -> Floats:
+    """Return the tests as a symmetric matrix (n, n) in the order of the names, NaN inside."""
+    place = {name: number for number, name in enumerate(names)}
+    values = np.full((len(names), len(names)), np.nan)
+    for first, second, p in tests.select("first", "second", column).iter_rows():
+        values[place[first], place[second]] = values[place[second], place[first]] = p
+    return values
+
+
 def _ordered(values: Mapping[str, ArrayLike]) -> tuple[list[str], Floats]:
     series = {name: np.asarray(given, dtype=np.float64) for name, given in values.items()}
     sizes = {one.shape for one in series.values()}

@@ -123,6 +123,19 @@ def rating_noise(
     )
 
 
+def has_errors(ratings: pl.DataFrame) -> bool:
+    """Tell whether every rated candidate has a strength with a standard error.
+
+    Args:
+        ratings: RELEVANCE_RATINGS; those of a released benchmark have none.
+    """
+    rated = ratings.filter(pl.col("rating").is_not_null())
+    return rated.select(pl.col("strength", "standard_error").is_null().any()).row(0) == (
+        False,
+        False,
+    )
+
+
 @dataclass(frozen=True)
 class _Strengths:
     """Log strengths (N,) with their errors, in the order of the aligned documents."""

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 
-import numpy as np
 import polars as pl
 
+from saber_assets.errors import InputError
 from saber_assets.evaluation.alignment import measure_matrix
 from saber_assets.evaluation.gain_variants import VARIANTS, compare_variants, gain_variants
-from saber_assets.evaluation.paired_tests import ALPHA, cannot_be_told_apart, letters, paired_tests
-from saber_assets.evaluation.rating_noise import rating_noise
+from saber_assets.evaluation.paired_tests import (
+    ALPHA,
+    cannot_be_told_apart,
+    letters,
+    paired_tests,
+    square_of,
+)
+from saber_assets.evaluation.rating_noise import has_errors, rating_noise
 from saber_assets.evaluation.signal_effect import at_ranks, signal_effect
 from saber_services.analyses.finding import Finding
 from saber_services.analyses.kept import Kept
@@ -78,7 +84,7 @@ def of_paired_tests(kept: Kept, resamples: int, seed: int, alpha: float = ALPHA)
 
         return squares(
             ordered,
-            _square(ordered, tests),
+            square_of(ordered, tests),
             f"paired tests, {kept.setting}",
             "p, randomisation, Holm",
         )
@@ -105,6 +111,11 @@ def of_rating_noise(
     kept: Kept, draws: int, seed: int, progress: Callable[[int], None] | None = None
 ) -> Finding:
     """Carry the ratings' standard errors into the board's intervals."""
+    if not has_errors(kept.ratings):
+        raise InputError(
+            "the ratings have no standard errors, as those of a released benchmark",
+            "build a benchmark of your own, which keeps them",
+        )
     resamples = max(kept.resamples, draws)
     found = rating_noise(
         kept.scores,
@@ -152,6 +163,11 @@ def of_rating_noise(
 def of_signal_effect(kept: Kept) -> Finding:
     """Show which signal's candidates are rated highest."""
     effect = signal_effect(kept.ratings, kept.pools)
+    if effect.is_empty():
+        raise InputError(
+            "the pools don't say which similarity brought a candidate in",
+            "build a benchmark of your own, which keeps that",
+        )
 
     def plot() -> bytes:
         from saber_assets.plots import lines
@@ -169,11 +185,3 @@ def of_signal_effect(kept: Kept) -> Finding:
         plot=plot if effect.height else None,
         hidden={"curves": effect},
     )
-
-
-def _square(names: list[str], tests: pl.DataFrame) -> np.ndarray:
-    place = {name: number for number, name in enumerate(names)}
-    values = np.full((len(names), len(names)), np.nan)
-    for first, second, p in tests.select("first", "second", "adjusted_randomisation").iter_rows():
-        values[place[first], place[second]] = values[place[second], place[first]] = p
-    return values
