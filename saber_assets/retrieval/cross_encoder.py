@@ -9,7 +9,7 @@ document; what the template puts behind the document stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,13 @@ REVISION = 1
 BATCH_TOKENS = 16_384
 INSTRUCTION_SLOT = "{instruction}"
 ANSWERS = ("yes", "no")
+
+
+class _Pair(NamedTuple):
+    """Token numbers of a pair, and which of the two texts each belongs to, where that counts."""
+
+    ids: Ids
+    segments: list[int] | None
 
 
 class CrossEncoder:
@@ -98,9 +105,9 @@ class CrossEncoder:
 
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
         """Return one score a document: the head's number, or the answer's probability in [0, 1]."""
-        pairs = [self.pair(query, document) for document in documents]
+        pairs = [self._pair(query, document) for document in documents]
         scores = np.empty(len(pairs), dtype=np.float64)
-        for rows in batches([len(pair) for pair in pairs], self._batch_tokens):
+        for rows in batches([len(pair.ids) for pair in pairs], self._batch_tokens):
             scores[rows] = self._forward([pairs[row] for row in rows])
         return np.round(scores, 6)
 
@@ -110,24 +117,35 @@ class CrossEncoder:
         Raises:
             ValueError: when query and template alone fill the window.
         """
+        return self._pair(query, document).ids
+
+    def _pair(self, query: str, document: str) -> _Pair:
         if self._parts is None:
-            encoded = self._tokenizer(
-                query, document, truncation="only_second", max_length=self._window
-            )
-            return [int(number) for number in encoded["input_ids"]]
+            return self._joined(query, document)
         before, between, after = self._parts
         head = self._ids(before + query + between)
         tail = self._ids(after) if after else []
         room = self._window - len(head) - len(tail)
         if room < 1:
             raise ValueError(f"query and template fill the window of {self._window} tokens")
-        return [*head, *self._ids(document)[:room], *tail]
+        return _Pair([*head, *self._ids(document)[:room], *tail], None)
 
-    def _forward(self, pairs: list[Ids]) -> NDArray[np.float64]:
+    def _joined(self, query: str, document: str) -> _Pair:
+        """Return a pair as the tokenizer joins two texts; lists, so that "" is a text as well."""
+        encoded = self._tokenizer(
+            [query], [document], truncation="only_second", max_length=self._window
+        )
+        segments = encoded.get("token_type_ids")
+        return _Pair(list(encoded["input_ids"][0]), list(segments[0]) if segments else None)
+
+    def _forward(self, pairs: list[_Pair]) -> NDArray[np.float64]:
         import torch
 
-        ids, mask = pad(pairs, self._filler())
+        ids, mask = pad([pair.ids for pair in pairs], self._filler())
         inputs = {"input_ids": ids, "attention_mask": mask}
+        segments = [pair.segments for pair in pairs if pair.segments is not None]
+        if segments:
+            inputs["token_type_ids"] = pad(segments, 0)[0]
         if self._answers is not None:
             inputs["position_ids"] = positions(mask)
         tensors = {

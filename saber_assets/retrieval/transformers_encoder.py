@@ -7,7 +7,7 @@ folder or from the hub's local cache; nothing is downloaded.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from saber_assets.retrieval.contract import (
     Side,
     averaged,
     batches,
+    normalised,
     pad,
     pool,
     positions,
@@ -132,6 +133,31 @@ class TransformersEncoder:
             owners += [number] * len(pieces)
         return made, owners
 
+    def query_tokens(self, text: str) -> NDArray[np.float32]:
+        """Return the vectors of a query's tokens, shape (tokens, dimension); see `tokens_of`."""
+        return self.tokens_of([text], "query")[0]
+
+    def document_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Return the vectors of each document's tokens; see `tokens_of`."""
+        return self.tokens_of(texts, "document")
+
+    def tokens_of(self, texts: Sequence[str], side: Side) -> list[NDArray[np.float32]]:
+        """Return the vectors of each text's tokens, special ones included, window after window.
+
+        They have length 1 where the contract normalises.
+        """
+        pieces, owners = self.windows_of(texts, side)
+        found: list[list[NDArray[np.float32]]] = [[] for _ in texts]
+        by_piece: dict[int, NDArray[np.float32]] = {}
+        for rows, hidden, mask in self._passes(pieces):
+            for number, row in enumerate(rows):
+                vectors = hidden[number].double().cpu().numpy()[mask[number] == 1]
+                unit = normalised(vectors) if self._contract.normalise else vectors
+                by_piece[row] = unit.astype(np.float32)
+        for row, owner in enumerate(owners):
+            found[owner].append(by_piece[row])
+        return [np.concatenate(parts) for parts in found]
+
     def _encode(self, texts: Sequence[str], side: Side) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
@@ -145,9 +171,15 @@ class TransformersEncoder:
 
     def _forward(self, pieces: list[Ids]) -> NDArray[np.float64]:
         """Return one vector a window, shape (windows, dimension)."""
+        vectors = np.empty((len(pieces), self.dimension), dtype=np.float64)
+        for rows, hidden, mask in self._passes(pieces):
+            vectors[rows] = self._pooled(hidden, mask)
+        return vectors
+
+    def _passes(self, pieces: list[Ids]) -> Iterator[tuple[list[int], Any, NDArray[np.int64]]]:
+        """Yield, batch by batch, which windows it holds, their token vectors and the mask."""
         import torch
 
-        vectors = np.empty((len(pieces), self.dimension), dtype=np.float64)
         for rows in batches([len(piece) for piece in pieces], self._batch_tokens):
             ids, mask = pad([pieces[row] for row in rows], self._filler)
             inputs = {"input_ids": ids, "attention_mask": mask}
@@ -158,9 +190,7 @@ class TransformersEncoder:
                 for name, values in inputs.items()
             }
             with torch.inference_mode():
-                hidden = self._model(**tensors).last_hidden_state
-            vectors[rows] = self._pooled(hidden, mask)
-        return vectors
+                yield rows, self._model(**tensors).last_hidden_state, mask
 
     def _pooled(self, hidden: Any, mask: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pool on the CPU; where one token is read, only that token's vectors travel there."""

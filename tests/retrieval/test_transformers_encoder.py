@@ -14,6 +14,7 @@ import pytest
 from saber_assets.errors import InputError
 from saber_assets.retrieval.contract import Contract
 from saber_assets.retrieval.dense import DenseRetriever
+from saber_assets.retrieval.late_interaction import LateInteractionRetriever
 from saber_assets.retrieval.parity import check_parity
 from saber_assets.retrieval.transformers_encoder import TransformersEncoder
 
@@ -208,6 +209,25 @@ def test_the_retriever_scores_by_both_sides(parts) -> None:
     asked, offered = encoder.encode_queries(["w2 w3"])[0], encoder.encode(documents)
     expected = offered @ asked / np.linalg.norm(offered, axis=1) / np.linalg.norm(asked)
     np.testing.assert_allclose(scores, expected, atol=1e-6)
+
+
+def test_token_vectors_equal_a_direct_computation(parts) -> None:
+    import torch
+
+    contract = contract_of(eos="[EOS]", window=60)
+    encoder = TransformersEncoder(*parts, contract, batch_tokens=40)
+    texts = [text for text in TEXTS[:5] if text]
+    for text, found in zip(texts, encoder.document_tokens(texts), strict=True):
+        ids = parts[0](text)["input_ids"]
+        ids += [] if ids[-1] == VOCABULARY["[EOS]"] else [VOCABULARY["[EOS]"]]
+        with torch.inference_mode():
+            hidden = parts[1](input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
+        unit = hidden / np.linalg.norm(hidden, axis=1, keepdims=True)
+        np.testing.assert_allclose(found, unit, atol=2e-6)
+    scores = LateInteractionRetriever(encoder).score("w1 w2", texts)
+    asked = encoder.query_tokens("w1 w2")
+    expected = [(asked @ tokens.T).max(axis=1).sum() for tokens in encoder.document_tokens(texts)]
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
 
 
 def test_an_unknown_end_of_text_token_is_refused(parts) -> None:
