@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from saber_assets.errors import InputError
 from saber_assets.retrieval.contract import DOCUMENT_SLOT, QUERY_SLOT, Ids, batches, pad, positions
 from saber_assets.retrieval.contract import read_from as read_from_mask
+from saber_assets.retrieval.encoders import no_progress_bar
 
 REVISION = 1
 BATCH_TOKENS = 16_384
@@ -89,12 +90,13 @@ class CrossEncoder:
             tokenizer = AutoTokenizer.from_pretrained(
                 place, revision=revision, local_files_only=True
             )
-            model = AutoModelForCausalLM.from_pretrained(
-                place,
-                revision=revision,
-                local_files_only=True,
-                dtype=getattr(torch, precision),
-            )
+            with no_progress_bar():
+                model = AutoModelForCausalLM.from_pretrained(
+                    place,
+                    revision=revision,
+                    local_files_only=True,
+                    dtype=getattr(torch, precision),
+                )
         except OSError as error:
             raise InputError(
                 f"the weights of {place} aren't complete on this machine",

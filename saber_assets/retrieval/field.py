@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from saber_assets.retrieval import cross_encoder, dense
 from saber_assets.retrieval.contract import REVISION, Contract
 from saber_assets.retrieval.entry import Entry, package_version, version_of
-from saber_assets.retrieval.machine import Machine
+from saber_assets.retrieval.machine import Machine, fingerprint
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.requirements import EXTRA, lacking
 from saber_assets.retrieval.systems import System
@@ -24,6 +25,13 @@ BOARD_FAMILIES = {
     "lexical": "lexical",
     "formula-search": "lexical",
 }
+
+
+class VectorPlace(NamedTuple):
+    """Where document vectors are kept, and under what key."""
+
+    file: Path
+    key: str
 
 
 def system_entry(
@@ -45,7 +53,7 @@ def system_entry(
         family=BOARD_FAMILIES.get(system.family, "reranker"),
         type_code=system.type_code,
         description=f"{system.title}, {system.family}{_size(system)}.",
-        version=_version(system),
+        version=_version(system, _folder_print(system, machine)),
         factory=partial(_make, system, machine, folder / VECTORS),
         install=EXTRA,
         fault=fault,
@@ -56,13 +64,25 @@ def _size(system: System) -> str:
     return f" of {system.size} parameters" if system.size else ""
 
 
-def _version(system: System) -> str:
+def _folder_print(system: System, machine: Machine) -> str:
+    folder = _folder(system, machine)
+    return "absent" if folder is None else fingerprint(folder)
+
+
+def _folder(system: System, machine: Machine) -> Path | None:
+    if system.model is None:
+        return None
+    return machine.folder_of(system.model, system.weights, system.revision)
+
+
+def _version(system: System, weights: str) -> str:
     """Return a hash of what decides the scores: neither words about a system nor its place do."""
     words = {"caveats", "unconfirmed", "aliases", "tables", "title", "licence", "released", "gated"}
     values = system.model_dump(mode="json", exclude={*words, "weights", "accepted_code"})
     return version_of(
         {
             "system": values,
+            "weights": weights,
             "revisions": [REVISION, dense.REVISION, cross_encoder.REVISION],
             "packages": {name: package_version(name) for name in PACKAGES},
         }
@@ -70,7 +90,7 @@ def _version(system: System) -> str:
 
 
 def _make(system: System, machine: Machine, vectors: Path) -> Retriever:
-    place = str(machine.folder_of(str(system.model), system.weights) or system.model)
+    place = str(_folder(system, machine) or system.model)
     if system.family == "cross-encoder":
         return cross_encoder.CrossEncoder.load(
             place,
@@ -82,14 +102,15 @@ def _make(system: System, machine: Machine, vectors: Path) -> Retriever:
     contract = system.contract()
     if contract is None:
         raise AssertionError("a system without a contract lacks it, and is never made")
-    return _bi_encoder(system, contract, place, vectors)
+    key = contract.key(f"{system.model} {_folder_print(system, machine)}")
+    return _bi_encoder(system, contract, place, VectorPlace(vectors, key))
 
 
-def _bi_encoder(system: System, contract: Contract, place: str, vectors: Path) -> Retriever:
+def _bi_encoder(system: System, contract: Contract, place: str, vectors: VectorPlace) -> Retriever:
     from saber_assets.retrieval.transformers_encoder import TransformersEncoder
 
     encoder = TransformersEncoder.load(
         place, contract, trust_remote_code=system.trust_remote_code and system.accepted_code
     )
-    key = contract.key(f"{system.model}@{place}")
-    return dense.DenseRetriever(encoder, disk=VectorCache(vectors, key, encoder.dimension))
+    disk = VectorCache(vectors.file, vectors.key, encoder.dimension)
+    return dense.DenseRetriever(encoder, disk=disk)

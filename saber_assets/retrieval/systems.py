@@ -257,7 +257,8 @@ def load_systems(own: Path | None = None) -> dict[str, System]:
 
     Args:
         own: a TOML file with a table for each system, such as `[my-model]`; a table with the name
-            of a shipped one is laid over it. It may be absent.
+            of a shipped one is laid over it. It may be absent; its relative paths begin at its
+            folder.
 
     Raises:
         InputError: for a file that can't be read or a row that is wrong; says which, and why.
@@ -268,6 +269,8 @@ def load_systems(own: Path | None = None) -> dict[str, System]:
     for name, row in _read(own).items():
         base = found.get(name)
         given = {} if base is None else base.model_dump(exclude_defaults=True)
+        if isinstance(row.get("weights"), str):
+            row["weights"] = str(own.parent / Path(row["weights"]).expanduser())
         if "unconfirmed" not in row:  # what a person states is no longer unconfirmed
             given["unconfirmed"] = tuple(
                 field for field in given.get("unconfirmed", ()) if field not in row

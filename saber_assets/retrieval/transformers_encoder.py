@@ -30,6 +30,7 @@ from saber_assets.retrieval.contract import (
     windows,
     with_eos,
 )
+from saber_assets.retrieval.encoders import no_progress_bar
 
 BATCH_TOKENS = 16_384
 """Tokens of a batch, padding included."""
@@ -91,7 +92,8 @@ class TransformersEncoder:
             config = AutoConfig.from_pretrained(place, **shared)
             kind = T5EncoderModel if config.model_type == "t5" else AutoModel
             dtype = getattr(torch, contract.precision)
-            model = kind.from_pretrained(place, dtype=dtype, **shared)
+            with no_progress_bar():
+                model = kind.from_pretrained(place, dtype=dtype, **shared)
             tokenizer = AutoTokenizer.from_pretrained(place, **shared)
         except OSError as error:
             raise InputError(

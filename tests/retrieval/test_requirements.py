@@ -30,7 +30,7 @@ def machine(tmp_path: Path, *, gpu: float = 0, packages=("torch", "transformers"
 
 def put_weights(tmp_path: Path, model: str) -> Path:
     folder = tmp_path / "hub" / f"models--{model.replace('/', '--')}" / "snapshots" / "abc"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text("{}", encoding="utf-8")
     (folder / "model.safetensors").write_bytes(b"")
     return folder
@@ -66,6 +66,23 @@ def test_half_a_download_is_none(tmp_path: Path) -> None:
     assert kinds("bge-m3", machine(tmp_path)) == []
     (folder / "model.safetensors").unlink()
     assert kinds("bge-m3", machine(tmp_path)) == ["weights"]
+
+
+def test_the_stated_revision_is_preferred_then_main(tmp_path: Path) -> None:
+    here, model = machine(tmp_path), "a/b"
+    put_weights(tmp_path, model)
+    snapshots = tmp_path / "hub" / "models--a--b" / "snapshots"
+    for name in ("main1", "zzz"):
+        (snapshots / "abc").rename(snapshots / name)
+        put_weights(tmp_path, model)
+    assert here.folder_of(model, None) == snapshots / "zzz"
+    refs = snapshots.parent / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("main1\n", encoding="utf-8")
+    assert here.folder_of(model, None) == snapshots / "main1"
+    assert here.folder_of(model, None, "abc") == snapshots / "abc"
+    assert here.folder_of(model, None, "never") == snapshots / "main1"
+    assert here.folder_of(model, str(tmp_path)) is None
 
 
 def test_a_gated_model_asks_for_its_licence(tmp_path: Path) -> None:

@@ -218,6 +218,17 @@ def test_a_person_lays_values_over_a_shipped_row(tmp_path: Path) -> None:
     assert mine.model == shipped.model
 
 
+def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "systems.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "systems.toml"
+    file.write_text(block, encoding="utf-8")
+    found = load_systems(file)
+    assert found["my-model"].weights == str(tmp_path / "models" / "my-model")
+    assert found["my-model"].contract() is not None
+    assert found["diver-4b"].contract() is not None
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
