@@ -87,13 +87,13 @@ def gather_facts(
 
 def _data(benchmark: Benchmark, setting: str | None) -> dict[str, object]:
     rated = benchmark.rated
-    sizes = rated.group_by("query_id").len()["len"]
+    sizes = rated.group_by("query_id").len()["len"].to_list()
     domains = benchmark.queries["domains"].explode().drop_nulls().value_counts().sort("domains")
     found: dict[str, object] = {
         "documents": benchmark.documents.height,
         "queries": benchmark.queries.height,
         "rated candidates": rated.height,
-        "candidates of a query": f"{sizes.min()} to {sizes.max()}",
+        "candidates of a query": f"{min(sizes, default=0)} to {max(sizes, default=0)}",
         "pairwise verdicts": benchmark.verdicts.height,
         **{"queries of " + domain: count for domain, count in domains.iter_rows()},
     }

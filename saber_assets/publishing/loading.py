@@ -34,7 +34,8 @@ class Saber(AbsTaskRetrieval):
         name="SABER", description="Graded reranking of mathematical problems", reference=None,
         type="Reranking", category="t2t", modalities=["text"], eval_splits=["test"],
         eval_langs=["eng-Latn"], main_score="ndcg_at_10",
-        dataset={"path": FOLDER, "revision": "main"}, date=None, domains=["Academic"], task_subtypes=None, license=None,
+        dataset={"path": FOLDER, "revision": "main"}, date=None,
+        domains=["Academic"], task_subtypes=None, license=None,
         annotations_creators=None, dialect=None, sample_creation=None, bibtex_citation=None,
     )
 # mteb.evaluate(model, Saber()): relevances are gains x 1000, so its ndcg_at_10 is SABER's
