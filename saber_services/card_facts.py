@@ -220,6 +220,9 @@ def _limits(
     unrated = benchmark.pools.height - benchmark.rated.height
     if unrated:
         limits.append(f"{unrated} candidates were never judged and are left out of the qrels.")
+    without = benchmark.queries.height - benchmark.rated["query_id"].n_unique()
+    if without:
+        limits.append(f"{without} queries have no rated candidate and are left out.")
     if kind in SCALED:
         limits.append(
             f"Relevances are gains, round({SCALE} (2^rating - 1)), for tools with integer "

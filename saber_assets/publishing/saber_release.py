@@ -56,7 +56,7 @@ def release_documents(benchmark: Benchmark) -> pl.DataFrame:
 
 
 def release_queries(benchmark: Benchmark, ids: pl.Series) -> pl.DataFrame:
-    """Return the queries with candidates as rows of `ids`, and their ratings.
+    """Return the queries that have a rated pool, with candidates as rows of `ids`, and ratings.
 
     Raises:
         ValueError: when a candidate is not among the ids.
@@ -68,7 +68,7 @@ def release_queries(benchmark: Benchmark, ids: pl.Series) -> pl.DataFrame:
     lists = pools.group_by("query_id", maintain_order=True).agg(
         candidates="row", relevance_scores="rating"
     )
-    return benchmark.queries.join(lists, on="query_id", maintain_order="left").rename(
+    return benchmark.queries.join(lists, on="query_id", how="inner", maintain_order="left").rename(
         {"query_id": "id"}
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -61,6 +62,18 @@ def test_imported_tables_obey_their_contracts(written, read, benchmark, tmp_path
     assert set(frames["benchmark_queries"]["query_id"]) <= known  # the lone query, too
     assert set(frames["candidate_pools"]["candidate_id"]) <= known
     assert "asked alone" in known
+
+
+def test_queries_without_ratings_are_left_out(benchmark, tmp_path) -> None:
+    lone = benchmark.queries["query_id"][3]
+    pools = benchmark.pools.with_columns(rating=pl.when(pl.col("query_id") != lone).then("rating"))
+    for written, read in PAIRS:
+        folder = tmp_path / written
+        folder.mkdir()
+        write_release(written, replace(benchmark, pools=pools), folder, SETTING)
+        found = read_release(read, folder)
+        assert lone not in found.pools["query_id"]
+        assert found.pools["query_id"].n_unique() == benchmark.queries.height - 1
 
 
 def test_the_same_benchmark_gives_the_same_bytes(benchmark, tmp_path) -> None:
