@@ -29,6 +29,8 @@ Step = Literal[
     "ordinal_judge",
     "technique_profile",
     "profiled_judge",
+    "query_rewriting",
+    "leakage_audit",
 ]
 
 

@@ -16,6 +16,8 @@ from saber_assets.evaluation import checks as evaluation_checks
 from saber_assets.executors import executor_of
 from saber_assets.ontology import assets as ontology
 from saber_assets.ontology import checks as ontology_checks
+from saber_assets.publishing import assets as publishing
+from saber_assets.publishing import checks as publishing_checks
 from saber_assets.retrieval import assets as retrieval
 from saber_assets.retrieval import checks as retrieval_checks
 from saber_assets.sources import source_specs
@@ -34,19 +36,24 @@ CHECKS = (
     retrieval_checks,
     evaluation_checks,
 )
+IMPORTED_ASSETS = (publishing, retrieval, evaluation)
+IMPORTED_CHECKS = (publishing_checks, retrieval_checks, evaluation_checks)
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
-    """Return the asset graph of a workdir, configured by its profile."""
+    """Return the asset graph of a workdir, configured by its profile.
+
+    Where a released benchmark is imported, it stands in for all stages before retrieval.
+    """
+    built = settings.profile.imported.folder is None
+    stages, checks = (ASSETS, CHECKS) if built else (IMPORTED_ASSETS, IMPORTED_CHECKS)
+    outside = source_specs(settings) if built else []
     return dg.Definitions(
-        assets=[
-            *source_specs(settings),
-            *(made for stage in ASSETS for made in stage.assets(settings)),
-        ],
-        asset_checks=[check for stage in CHECKS for check in stage.checks(settings)],
+        assets=[*outside, *(made for stage in stages for made in stage.assets(settings))],
+        asset_checks=[check for stage in checks for check in stage.checks(settings)],
         resources={"tables": ParquetTables(base_dir=str(settings.workdir.tables))},
         executor=executor_of(settings),
-        sensors=[source_sensor(settings), retriever_sensor(settings)],
+        sensors=[*([source_sensor(settings)] if built else []), retriever_sensor(settings)],
     )
 
 

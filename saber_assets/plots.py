@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 import numpy as np
@@ -119,6 +120,87 @@ def intervals(
     axes.errorbar(means, rows, xerr=errors, fmt="o", color=COLOUR, ecolor="#9db8d3", capsize=3)
     axes.set_yticks(rows, list(names))
     _finish(figure, label, "", None)
+    return _png(figure)
+
+
+def frontier(
+    groups: Mapping[str, Sequence[tuple[Any, float, str, bool]]],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    *,
+    logarithmic: bool = False,
+) -> bytes:
+    """Return points, of which some lie on a line of steps, numbered and listed beside the plot.
+
+    Args:
+        groups: by name, points as x (a number or a date), y, label, and whether it is on the line.
+        title: of the plot.
+        xlabel: of the horizontal axis.
+        ylabel: of the vertical axis.
+        logarithmic: whether the horizontal axis is.
+    """
+    figure = _figure(title, height=4.4)
+    figure.set_figwidth(9.0)
+    axes = figure.axes[0]
+    listed: list[tuple[str, str]] = []
+    styles = ((COLOUR, "o", (-4, 4), "right"), (ACCENT, "s", (5, -9), "left"))
+    for (colour, marker, offset, side), (name, points) in zip(styles, groups.items(), strict=False):
+        off = [point for point in points if not point[3]]
+        on = sorted(point[:3] for point in points if point[3])
+        axes.scatter([p[0] for p in off], [p[1] for p in off], color="#b9bec6", marker=marker, s=18)
+        xs, ys = [p[0] for p in on], [p[1] for p in on]
+        axes.step(xs, ys, where="post", color=colour, marker=marker, markersize=5, label=name)
+        for x, y, label in on:
+            listed.append((f"{len(listed) + 1}  {label}", colour))
+            axes.annotate(
+                str(len(listed)),
+                (x, y),
+                xytext=offset,
+                textcoords="offset points",
+                ha=side,
+                fontsize=7.5,
+                color=colour,
+            )
+    for place, (text, colour) in enumerate(listed):
+        at = (1.02, 1.0 - place / max(len(listed), 18))
+        axes.text(*at, text, transform=axes.transAxes, fontsize=7.5, color=colour, va="top")
+    if logarithmic:
+        axes.set_xscale("log")
+    if groups:
+        axes.legend(frameon=False, fontsize=8)
+    _finish(figure, xlabel, ylabel, None)
+    return _png(figure)
+
+
+def scatter(
+    xs: Sequence[float],
+    ys: Sequence[float],
+    labels: Sequence[str],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+) -> bytes:
+    """Return named points."""
+    figure = _figure(title, height=4.2)
+    axes = figure.axes[0]
+    axes.scatter(xs, ys, color=COLOUR, s=18)
+    for x, y, label in zip(xs, ys, labels, strict=True):
+        axes.annotate(label, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=6.5)
+    _finish(figure, xlabel, ylabel, None)
+    return _png(figure)
+
+
+def squares(names: Sequence[str], values: ArrayLike, title: str, label: str) -> bytes:
+    """Return a square map of values in [0, 1] (n, n) between names; NaN stays white."""
+    size = max(3.0, 0.22 * len(names) + 1.6)
+    figure = _figure(title, height=size)
+    axes = figure.axes[0]
+    image = axes.imshow(np.asarray(values, dtype=float), cmap="Blues_r", vmin=0.0, vmax=1.0)
+    figure.colorbar(image, label=label)
+    axes.set_xticks(range(len(names)), list(names), rotation=90)
+    axes.set_yticks(range(len(names)), list(names))
+    axes.tick_params(labelsize=6.5)
     return _png(figure)
 
 

@@ -96,8 +96,9 @@ def build(
         open_board(settings) as board,
     ):
         close_dead_runs(board.instance, RUN_TAG)
-        for event in source_events(settings, board.instance):
-            board.instance.report_runless_asset_event(event)
+        if settings.profile.imported.folder is None:
+            for event in source_events(settings, board.instance):
+                board.instance.report_runless_asset_event(event)
         keep_used(settings, board.definitions)
         tags = {RUN_TAG: "build", BUILD_TAG: uuid.uuid4().hex[:12]}
         for step in steps(board.graph):

@@ -14,6 +14,7 @@ from dagster import AssetKey
 from saber_assets.content_hash import content_hash
 from saber_assets.evaluation.assets import PARTITIONS_KEY
 from saber_assets.materialize import VALUES_KEY
+from saber_assets.publishing.assets import ORIGIN_KEY
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.tables import RETRIEVER_SCORES
@@ -41,6 +42,8 @@ class AssetState:
     rows: int | None = None
     made_at: float | None = None
     data_version: str | None = None
+    origin: str | None = None
+    """Where it was imported from; None where it was made."""
 
 
 @dataclass
@@ -79,7 +82,8 @@ def survey(
         entries: the retrievers that belong on the board.
     """
     found = Survey(lacking=frozenset(n for n, entry in entries.items() if entry.missing()))
-    sources = source_versions(settings)
+    built = settings.profile.imported.folder is None
+    sources = source_versions(settings) if built else {}
     broken = _broken_promises(graph, instance)
     wishes = read_retries(settings.workdir)
     for key in graph.toposorted_asset_keys:
@@ -143,6 +147,7 @@ def _state(
         rows=None if rows is None else int(rows.value),  # type: ignore[arg-type]
         made_at=made_at,
         data_version=tags.get(DATA_TAG),
+        origin=_text(event, ORIGIN_KEY),
     )
     file = table_path(settings.workdir.tables, name, partition)
     if not is_table_file(file):

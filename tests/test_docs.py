@@ -128,7 +128,7 @@ def test_verbs_in_commands_exist() -> None:
     assert used <= set(VERBS)
 
 
-@pytest.mark.parametrize("group", ["llm", "prompts"])
+@pytest.mark.parametrize("group", ["llm", "prompts", "analyse"])
 def test_every_verb_of_a_group_is_mentioned_and_no_other(group: str) -> None:
     command = cli.get_command(None, group)  # type: ignore[arg-type]
     assert isinstance(command, click.Group)

@@ -6,6 +6,7 @@ import dagster as dg
 import polars as pl
 from dagster import AssetExecutionContext
 
+from saber_assets.evaluation import analysis_assets
 from saber_assets.evaluation.leaderboard import build_leaderboard, measure_queries
 from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
@@ -93,7 +94,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             [(LEADERBOARD, board)], board_values, {LEADERBOARD.name: {"board": shown(plot)}}
         )
 
-    return [query_measures, leaderboard]
+    return [query_measures, leaderboard, *analysis_assets.assets(settings)]
 
 
 def _entries(settings: Settings) -> dict[str, Entry]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
@@ -22,15 +24,34 @@ def resample_counts(n: int, resamples: int, seed: int) -> NDArray[np.float64]:
     Returns:
         float64 (resamples, n) of whole numbers; each row sums to n.
     """
+    return np.concatenate(list(count_blocks(n, resamples, seed)))
+
+
+def count_blocks(n: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Yield `resample_counts` some rows at a time, so that memory stays bounded."""
     generator = np.random.default_rng(seed)
-    counts = np.empty((resamples, n))
     step = max(1, _BLOCK // n)
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
         drawn = generator.integers(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
-        block = np.bincount(drawn.ravel(), minlength=rows * n)
-        counts[start : start + rows] = block.reshape(rows, n)
-    return counts
+        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+def resampled_means(values: Floats, resamples: int, seed: int) -> Floats:
+    """Return the means of several systems in each resample of their queries.
+
+    Args:
+        values: (S, n), the measure of S systems on the same n queries.
+        resamples: at least 1.
+        seed: not negative.
+
+    Returns:
+        float64 (resamples, S).
+    """
+    n = values.shape[1]
+    with threadpool_limits(limits=1, user_api="blas"):  # rounding must not depend on threads
+        blocks = [counts @ values.T for counts in count_blocks(n, resamples, seed)]
+    return np.concatenate(blocks) / n
 
 
 def intervals(
@@ -57,10 +78,7 @@ def intervals(
         raise ValueError("values must be finite; a query that failed counts as 0")
     if resamples < 1 or not 0 < level < 1:
         raise ValueError(f"resamples {resamples} must be >= 1 and level {level} in (0, 1)")
-    n = matrix.shape[1]
-    counts = resample_counts(n, resamples, seed)
-    with threadpool_limits(limits=1, user_api="blas"):  # rounding must not depend on threads
-        means = counts @ matrix.T / n
+    means = resampled_means(matrix, resamples, seed)
     tail = (1 - level) / 2
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return low, high

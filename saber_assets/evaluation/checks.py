@@ -6,7 +6,7 @@ import dagster as dg
 import polars as pl
 
 from saber_assets.checks import Verdict, contract, no_orphans, table_check
-from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
+from saber_assets.evaluation.tables import ANALYSES, LEADERBOARD, QUERY_MEASURES
 from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.settings import Settings
@@ -19,6 +19,7 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     return [
         contract(settings, QUERY_MEASURES),
         contract(settings, LEADERBOARD),
+        *(contract(settings, table) for table in ANALYSES),
         no_orphans(settings, QUERY_MEASURES.name, "query_id", RELEVANCE_RATINGS.name, "query_id"),
         table_check(
             settings,

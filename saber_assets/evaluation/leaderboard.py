@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from saber_assets.evaluation.alignment import align, measure_matrix
 from saber_assets.evaluation.bootstrap import intervals
-from saber_assets.evaluation.rankings import (
-    Measure,
-    MeasureError,
-    Pools,
-    Rankings,
-    refuse_relevance,
-    refuse_repeated,
-)
+from saber_assets.evaluation.rankings import Measure
 from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
 
 ALL_DOMAINS = "all"
 _UNKNOWN_FAMILY = "own"
-_DOCUMENT = ["query_id", "candidate_id"]
-_SYSTEM = ["retriever", "setting"]
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """Rated documents, ordered by (query_id, candidate_id)."""
-
-    documents: pl.DataFrame
-    query_ids: list[str]
-    pools: Pools
 
 
 def measure_queries(
@@ -58,29 +40,13 @@ def measure_queries(
         MeasureError: with the ids, on NaN scores, documents scored or rated twice, and a query of
             which a retriever scored some rated candidates but not all.
     """
-    judged = _judged(ratings)
-    refuse_repeated(scores, [*_SYSTEM, *_DOCUMENT], "scores of")
-    nan = scores.filter(pl.col("score").is_nan() | pl.col("score").is_null())
-    if nan.height:
-        raise MeasureError("NaN scores of", nan.select(*_SYSTEM, *_DOCUMENT).rows())
-    by_system = {(str(key[0]), str(key[1])): frame for key, frame in scores.group_by(_SYSTEM)}
-    failed = {
-        (str(key[0]), str(key[1])): set(frame["query_id"])
-        for key, frame in failures.group_by(_SYSTEM)
-    }
-    systems = sorted({*by_system, *failed})
-    if not systems or not judged.query_ids:
+    aligned = align(scores, failures, ratings)
+    if not aligned.systems:
         return QUERY_MEASURES.empty()
-    matrix = np.zeros((len(systems), judged.documents.height))
-    missed = np.ones((len(systems), len(judged.query_ids)), dtype=np.bool_)
-    for row, system in enumerate(systems):
-        if system in by_system:
-            matrix[row], missed[row] = _aligned(judged, by_system[system], system)
-        listed = failed.get(system, set())
-        missed[row] |= np.array([query in listed for query in judged.query_ids])
-    rankings = Rankings(judged.pools.relevance, matrix, judged.pools.offsets)
-    values = np.where(missed, 0.0, measure.values(rankings, judged.pools))
-    return QUERY_MEASURES.conform(_long(systems, judged.query_ids, str(measure), values, missed))
+    values = aligned.values(measure)
+    return QUERY_MEASURES.conform(
+        _long(aligned.systems, aligned.query_ids, str(measure), values, aligned.missed)
+    )
 
 
 def build_leaderboard(
@@ -118,8 +84,8 @@ def build_leaderboard(
     domains = dict(queries.select("query_id", "domains").iter_rows())
     rows: list[dict[str, object]] = []
     for key, frame in sorted(query_measures.group_by("setting", "measure"), key=lambda x: x[0]):
-        retrievers, query_ids, values, failed = _wide(frame)
-        for domain, members in _members(query_ids, domains):
+        matrix = measure_matrix(frame)
+        for domain, members in _members(matrix.query_ids, domains):
             rows.extend(
                 {
                     "setting": key[0],
@@ -129,43 +95,14 @@ def build_leaderboard(
                     **row,
                 }
                 for row in _ranked(
-                    retrievers,
-                    values[:, members],
-                    failed[:, members],
+                    matrix.retrievers,
+                    matrix.values[:, members],
+                    matrix.failed[:, members],
                     resamples,
                     _domain_seed(seed, domain),
                 )
             )
     return LEADERBOARD.conform(pl.DataFrame(rows, schema=LEADERBOARD.schema))
-
-
-def _judged(ratings: pl.DataFrame) -> _Judged:
-    refuse_repeated(ratings, _DOCUMENT, "ratings of")
-    rated = ratings.select(*_DOCUMENT, "rating").drop_nulls("rating").sort(_DOCUMENT)
-    relevance = rated["rating"].to_numpy().astype(np.float64)
-    refuse_relevance(rated.select(_DOCUMENT).rows(), relevance)
-    sizes = rated.group_by("query_id", maintain_order=True).len()
-    offsets = np.concatenate([[0], sizes["len"].to_numpy().cumsum()]).astype(np.int64)
-    return _Judged(rated.select(_DOCUMENT), sizes["query_id"].to_list(), Pools(relevance, offsets))
-
-
-def _aligned(
-    judged: _Judged, scores: pl.DataFrame, system: tuple[str, str]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the scores (N,) of the judged documents, and (Q,) which queries have none."""
-    joined = judged.documents.join(
-        scores.select(*_DOCUMENT, "score"), on=_DOCUMENT, how="left", maintain_order="left"
-    )
-    absent = joined["score"].is_null().to_numpy()
-    sizes = np.diff(judged.pools.offsets)
-    counts = np.add.reduceat(absent.astype(np.int64), judged.pools.offsets[:-1])
-    partly = np.repeat((counts > 0) & (counts < sizes), sizes) & absent
-    if partly.any():
-        raise MeasureError(
-            f"{system[0]} ({system[1]}) scored only a part of the pool, not",
-            joined.filter(pl.Series(partly)).select(_DOCUMENT).rows(),
-        )
-    return joined["score"].fill_null(0.0).to_numpy(), counts > 0
 
 
 def _long(
@@ -186,22 +123,6 @@ def _long(
             "failed": failed.ravel(),
         }
     )
-
-
-def _wide(
-    frame: pl.DataFrame,
-) -> tuple[list[str], list[str], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return retrievers and queries, ascending, and (S, Q) values and failures."""
-    refuse_repeated(frame, ["retriever", "query_id"], "measures of")
-    retrievers = sorted(frame["retriever"].unique())
-    query_ids = sorted(frame["query_id"].unique())
-    row = frame["retriever"].replace_strict(retrievers, range(len(retrievers))).to_numpy()
-    column = frame["query_id"].replace_strict(query_ids, range(len(query_ids))).to_numpy()
-    values = np.zeros((len(retrievers), len(query_ids)))
-    failed = np.ones(values.shape, dtype=np.bool_)
-    values[row, column] = frame["value"].to_numpy()
-    failed[row, column] = frame["failed"].to_numpy()
-    return retrievers, query_ids, values, failed
 
 
 def _members(

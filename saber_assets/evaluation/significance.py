@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -79,16 +79,30 @@ def randomisation(differences: ArrayLike, resamples: int = 10_000, seed: int = 0
     d = _checked(differences)
     # A pattern that ties with the observed sum is a hit, whatever the order of its additions.
     observed = abs(d.sum()) - _ROUNDING * np.abs(d).sum()
-    if d.size <= _EXACT_UP_TO:
-        patterns = (np.arange(1 << d.size)[:, None] >> np.arange(d.size)) & 1
-        return float((np.abs((1 - 2 * patterns) @ d) >= observed).mean())
+    hits = total = 0
+    for signs in sign_patterns(d.size, resamples, seed):
+        hits += int((np.abs(signs @ d) >= observed).sum())
+        total += signs.shape[0]
+    return hits / total if is_exact(d.size) else (1 + hits) / (1 + total)
+
+
+def is_exact(n: int) -> bool:
+    """Tell whether all sign patterns of n queries are counted instead of some drawn."""
+    return n <= _EXACT_UP_TO
+
+
+def sign_patterns(n: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Yield sign patterns, (rows, n) of 1 and -1 at a time: all up to 16 queries, else drawn."""
+    if is_exact(n):
+        patterns = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
+        yield (1 - 2 * patterns).astype(np.float64)
+        return
     generator = np.random.default_rng(seed)
-    step, hits = max(1, _BLOCK // d.size), 0
+    step = max(1, _BLOCK // n)
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
-        signs = 1.0 - 2.0 * generator.integers(0, 2, size=(rows, d.size), dtype=np.int8)
-        hits += int((np.abs(signs @ d) >= observed).sum())
-    return (1 + hits) / (1 + resamples)
+        drawn = generator.integers(0, 2, size=(rows, n), dtype=np.int8)
+        yield (1 - 2 * drawn).astype(np.float64)
 
 
 def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Floats:

@@ -43,3 +43,78 @@ LEADERBOARD = Table(
         Rule("interval", "low <= high", pl.col("low") <= pl.col("high")),
     ),
 )
+
+GAIN_VARIANTS = Table(
+    name="gain_variants",
+    description="Mean nDCG of each retriever under other gains and ranges of the ratings.",
+    columns={
+        "retriever": Column(pl.String, "name in the registry"),
+        "setting": Column(pl.String, "what text each side showed"),
+        "variant": Column(pl.String, "range of the ratings and gain"),
+        "mean": Column(pl.Float64, "[0, 1]"),
+    },
+    key=("setting", "variant", "retriever"),
+    rules=(Rule("mean in range", "[0, 1]", pl.col("mean").is_between(0, 1)),),
+)
+
+_P_VALUES = ("p_bootstrap", "p_randomisation", "adjusted_bootstrap", "adjusted_randomisation")
+
+PAIRED_TESTS = Table(
+    name="paired_tests",
+    description="Every pair of retrievers tested on the same queries, p adjusted over all pairs.",
+    columns={
+        "setting": Column(pl.String, "what text each side showed"),
+        "first": Column(pl.String, "the retriever with the higher mean"),
+        "second": Column(pl.String, "the other one"),
+        "difference": Column(pl.Float64, "mean of first minus mean of second"),
+        "low": Column(pl.Float64, "2.5 % percentile of the paired bootstrap"),
+        "high": Column(pl.Float64, "97.5 % percentile of the paired bootstrap"),
+        "p_bootstrap": Column(pl.Float64, "two-sided, of the paired bootstrap"),
+        "p_randomisation": Column(pl.Float64, "two-sided, of Fisher's randomisation test"),
+        "adjusted_bootstrap": Column(pl.Float64, "Holm over the pairs of the setting"),
+        "adjusted_randomisation": Column(pl.Float64, "Holm over the pairs of the setting"),
+        "seed": Column(pl.Int64, "of the resamples"),
+    },
+    key=("setting", "first", "second"),
+    rules=tuple(
+        Rule(f"{name} in range", "[0, 1]", pl.col(name).is_between(0, 1)) for name in _P_VALUES
+    ),
+)
+
+RATING_NOISE = Table(
+    name="rating_noise",
+    description="Intervals of the board with the ratings' standard errors; empty without any.",
+    columns={
+        "retriever": Column(pl.String, "name in the registry"),
+        "setting": Column(pl.String, "what text each side showed"),
+        "mean": Column(pl.Float64, "of the board"),
+        "drawn_mean": Column(pl.Float64, "mean over draws of the ratings"),
+        "sd_ratings": Column(pl.Float64, "deviation over draws of the ratings"),
+        "sd_queries": Column(pl.Float64, "deviation over the query bootstrap"),
+        "low_queries": Column(pl.Float64, "2.5 % percentile of the query bootstrap"),
+        "high_queries": Column(pl.Float64, "97.5 % percentile of the query bootstrap"),
+        "low": Column(pl.Float64, "2.5 % percentile, ratings and queries drawn together"),
+        "high": Column(pl.Float64, "97.5 % percentile, ratings and queries drawn together"),
+        "seed": Column(pl.Int64, "of all that is drawn"),
+    },
+    key=("setting", "retriever"),
+    rules=(Rule("interval", "low <= high", pl.col("low") <= pl.col("high")),),
+)
+
+SIGNAL_EFFECT = Table(
+    name="signal_effect",
+    description="How much of each category of candidates is among the top r of its queries.",
+    columns={
+        "category": Column(pl.String, "which similarity brought the candidates in"),
+        "rank": Column(pl.Int64, "r, from 1"),
+        "within": Column(pl.Int64, "candidates of the category ranked r or better"),
+        "candidates": Column(pl.Int64, "rated candidates of the category"),
+        "share": Column(pl.Float64, "within / candidates"),
+        "topped": Column(pl.Float64, "share of the category among all ranked r or better"),
+    },
+    key=("category", "rank"),
+    rules=(Rule("share in range", "[0, 1]", pl.col("share").is_between(0, 1)),),
+)
+
+ANALYSES = (GAIN_VARIANTS, PAIRED_TESTS, RATING_NOISE, SIGNAL_EFFECT)
+"""Tables that say more about the board and the pools; nothing is made from them."""

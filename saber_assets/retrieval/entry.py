@@ -15,7 +15,7 @@ from saber_assets.errors import InputError
 from saber_assets.retrieval import texts
 from saber_assets.retrieval.protocol import Retriever
 
-FAMILIES = ("lexical", "dense", "sanity", "own")
+FAMILIES = ("lexical", "dense", "reranker", "sanity", "own")
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """Names become file names and partition keys; to be matched in full."""
@@ -53,7 +53,7 @@ class Entry:
         """Return one sentence that says what to install or mend, or None if it can be made."""
         if self.fault:
             return self.fault
-        absent = [name for name in self.requires if not _is_installed(name)]
+        absent = [name for name in self.requires if not is_installed(name)]
         if not absent:
             return None
         packages = " and ".join(name.replace("_", "-") for name in absent)
@@ -85,7 +85,8 @@ def package_version(distribution: str) -> str:
         return "absent"
 
 
-def _is_installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
     try:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):

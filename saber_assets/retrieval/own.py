@@ -23,6 +23,7 @@ from saber_assets.errors import InputError
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import FAMILIES, NAME, NAME_RULE, Entry, version_of
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.systems import shipped_systems
 
 EXAMPLE = "write path/to/file.py:ClassName or package.module:ClassName"
 REASON_LENGTH = 300
@@ -110,6 +111,8 @@ def check_name(name: str) -> None:
         raise InputError(f"'{name}' can't be the name of a retriever", f"use {NAME_RULE}")
     if name in BUILTIN:
         raise InputError(f"'{name}' is the name of a built-in retriever", "choose another name")
+    if name in shipped_systems():
+        raise InputError(f"'{name}' is the name of a system of the field", "choose another name")
 
 
 def reason_of(error: BaseException) -> str:

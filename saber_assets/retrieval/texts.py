@@ -11,6 +11,9 @@ Side = Literal["statement", "full"]
 REVISION = 1
 """Raised whenever a text below changes: it is a part of every version in the registry."""
 
+_STATEMENT = "Problem: "
+_SOLUTION = "\n\nSolution: "
+
 _SIDES: dict[str, tuple[Side, Side]] = {
     "statement-full": ("statement", "full"),
     "full-full": ("full", "full"),
@@ -19,8 +22,22 @@ _SIDES: dict[str, tuple[Side, Side]] = {
 
 
 def full_text(problem: str, solution: str) -> str:
-    """Return the one text that stands for a problem with its solution."""
-    return f"Problem: {problem}\n\nSolution: {solution}"
+    """Return the one text that stands for a problem with its solution.
+
+    Without a solution, as in imported collections of plain texts, it is the statement itself.
+    """
+    return f"{_STATEMENT}{problem}{_SOLUTION}{solution}" if solution else problem
+
+
+def split_full_text(text: str) -> tuple[str, str]:
+    """Return statement and solution of a full text; of any other one, itself and nothing.
+
+    `full_text` of them is the same text again.
+    """
+    statement, mark, solution = text.removeprefix(_STATEMENT).partition(_SOLUTION)
+    if not (text.startswith(_STATEMENT) and mark and statement and solution):
+        return text, ""
+    return statement, solution
 
 
 def sides(setting: str) -> tuple[Side, Side]:

@@ -18,6 +18,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic_core import ErrorDetails
 
@@ -269,6 +270,27 @@ class Dagster(Section):
     executor: Literal["in_process", "multiprocess", "ray"]
 
 
+class Imported(Section):
+    """A released benchmark that stands in for the stages up to the ratings."""
+
+    format: Literal["saber-release", "mteb", "beir", "trec"] | None = None
+    folder: Path | None = None
+    """None: nothing is imported; the benchmark is built."""
+    content: str | None = None
+    """Hash of the folder's files when it was imported."""
+    split: str
+    """That is read, where mteb and beir folders have several."""
+    gain_scale: int = Field(ge=0)
+    """Scale of relevances that are gains; 0: they are ratings from 0 to 5."""
+    pools: Literal["given", "corpus"]
+
+    @model_validator(mode="after")
+    def _whole(self) -> Imported:
+        if len({self.format is None, self.folder is None, self.content is None}) > 1:
+            raise ValueError("written by `saber import`, format, folder and content together")
+        return self
+
+
 class Profile(Section):
     """Every value that the pipeline uses."""
 
@@ -287,6 +309,7 @@ class Profile(Section):
     llm: Llm
     workers: Workers
     dagster: Dagster
+    imported: Imported
 
 
 def profile_names() -> list[str]:

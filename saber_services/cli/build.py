@@ -169,5 +169,7 @@ def _annotators(settings: Settings) -> list[str]:
     if not table_files(tables, "pairwise_judgments"):
         return []
     judges = read_table(tables, "pairwise_judgments")["judge"].unique().sort().to_list()
+    if not table_files(tables, "topic_sets"):
+        return [f"judged by {', '.join(judges)}"] if judges else []
     topics = read_table(tables, "topic_sets")["annotator"].unique().sort().to_list()
     return [f"annotated by {', '.join(topics)}; judged by {', '.join(judges)}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import keyword
 import os
 import sys
 import warnings
@@ -21,11 +22,14 @@ VERBS = {
     "leaderboard": "Print the leaderboard.",
     "evaluate": "Put your own retriever on the board.",
     "retrievers": "List the retrievers, and what those that can't run here lack.",
+    "analyse": "Ask more of the kept tables: tests, frontiers, noise, duplicates, other judges.",
     "agreement": "Compare judges with people's judgments, or draw pairs for people to judge.",
     "simulate-tournament": "Show how tournaments rank when the judge's noise and bias are known.",
     "llm": "Answers of language models: statistics, failures, sharing, offline batches.",
     "prompts": "List and show prompts, and what a changed one would cost.",
     "report": "Write the report page.",
+    "export": "Write the benchmark for others: SABER, MTEB, BEIR, TREC, Hugging Face.",
+    "import": "Evaluate on a released benchmark: SABER, MTEB, BEIR or TREC.",
     "query": "Run a SQL query over the tables.",
     "try-local": "Run a very small language model over a handful of problems, as a trial.",
     "ui": "Open the Dagster user interface on a workdir.",
@@ -43,7 +47,8 @@ class Verbs(click.Group):
         """Return a verb."""
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"saber_services.cli.{cmd_name.replace('-', '_')}")
+        name = cmd_name.replace("-", "_") + "_" * keyword.iskeyword(cmd_name)
+        module = importlib.import_module(f"saber_services.cli.{name}")
         command: click.Command = module.command
         return command
 

@@ -12,7 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from saber_resources.errors import SetupError
-from saber_resources.settings import DEFAULT_WORKDIR, SETTINGS_FILE, WORKDIR_VARIABLE
+from saber_resources.settings import (
+    DEFAULT_WORKDIR,
+    SETTINGS_FILE,
+    WORKDIR_VARIABLE,
+    load_settings,
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -93,6 +98,8 @@ def overrides_of(
         overrides.setdefault("judging", {})["annotator"] = annotator
         reader = "llm" if annotator == "llm" else "rules"
         overrides.setdefault("corpus", {})["annotator"] = reader
+    if corpus or ontology or bad_rows or annotator:
+        _refuse_imported(workdir)
     if ontology:
         check_file(ontology.expanduser().resolve(), "ontology file")
     return profile or _first_profile(workdir, corpus), overrides
@@ -111,6 +118,21 @@ def tell_skipped(skipped: Sequence[tuple[str, str]], most: int = 5) -> None:
             "all of them[/yellow]",
             soft_wrap=True,
         )
+
+
+def _refuse_imported(workdir: Path) -> None:
+    """Refuse to build something else where a released benchmark was imported.
+
+    Raises:
+        SetupError: when the workdir holds one.
+    """
+    if (workdir.expanduser() / SETTINGS_FILE).is_file():
+        folder = load_settings(workdir).profile.imported.folder
+        if folder is not None:
+            raise SetupError(
+                f"{workdir} holds a benchmark that was imported from {folder}",
+                "build from a corpus in another workdir",
+            )
 
 
 def _first_profile(workdir: Path, corpus: tuple[Path, ...]) -> str | None:

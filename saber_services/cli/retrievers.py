@@ -10,43 +10,95 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from saber_assets.retrieval.registry import BUILTIN, registry
 from saber_resources.settings import load_settings
 from saber_services.cli.options import json_option, workdir_option
+from saber_services.retriever_list import Row, retriever_rows, select, tell
 
 
 @click.command("retrievers")
+@click.argument("name", required=False)
 @workdir_option
+@click.option("--family", help="Only this family, such as bi-encoder.")
+@click.option("--type", "type_code", help="Only this type code, such as RB.")
+@click.option("--licence", help="Only licences that begin so, such as cc-by.")
+@click.option("--largest", metavar="SIZE", help="At most so many parameters, such as 8B.")
+@click.option("--runnable", is_flag=True, help="Only what can run here.")
 @json_option
-def command(workdir: Path, as_json: bool) -> None:
-    """List the retrievers: those on the board, those that could be, and what they lack."""
+def command(
+    name: str | None,
+    workdir: Path,
+    family: str | None,
+    type_code: str | None,
+    licence: str | None,
+    largest: str | None,
+    runnable: bool,
+    as_json: bool,
+) -> None:
+    """List the retrievers: those on the board, those that could be, and what they lack.
+
+    Built-in ones come first, then the systems of the published tables; any of them goes on the
+    board by its name in retrieval.retrievers. With a NAME, tell all about that one.
+    """
     settings = load_settings(workdir)
-    on_board = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
-    entries = {**BUILTIN, **on_board}
-    rows = [
-        {
-            "name": entry.name,
-            "family": entry.family,
-            "type_code": entry.type_code,
-            "on_board": entry.name in on_board,
-            "lacks": entry.missing(),
-            "description": entry.description,
-        }
-        for entry in entries.values()
-    ]
+    rows = retriever_rows(settings)
+    if name is not None:
+        told = tell(name, rows, settings)
+        click.echo(json.dumps(told, indent=2) if as_json else _card(told))
+        return
+    rows = select(
+        rows,
+        family=family,
+        type_code=type_code,
+        licence=licence,
+        largest=largest,
+        runnable=runnable,
+    )
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    table = Table(header_style="bold")
-    for column in ("retriever", "family", "type", "on the board", "can run here", "description"):
-        table.add_column(column)
+    Console(highlight=False).print(_table(rows))
+    click.echo("saber retrievers NAME tells what one lacks, and how to get it.")
+
+
+def _table(rows: list[Row]) -> Table:
+    table = Table(header_style="bold", box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("retriever", no_wrap=True)
+    for column in ("family", "type", "size", "licence", "board"):
+        table.add_column(column, overflow="fold")
+    table.add_column("can run here", overflow="fold")
     for row in rows:
         table.add_row(
             escape(str(row["name"])),
             str(row["family"]),
             str(row["type_code"]),
+            str(row["size"] or ""),
+            escape(str(row["licence"] or "")),
             "yes" if row["on_board"] else "",
-            "yes" if row["lacks"] is None else escape(str(row["lacks"])),
-            escape(str(row["description"])),
+            _in_short(row),
         )
-    Console(highlight=False).print(table)
+    return table
+
+
+def _in_short(row: Row) -> str:
+    """Return "yes", or the kinds of things that a retriever lacks."""
+    if row["lacks"] is None:
+        return "yes"
+    kinds = dict.fromkeys(need["kind"] for need in row["needs"])
+    if "GPU" in kinds and row["gpu_gib"]:
+        kinds = {f"GPU {row['gpu_gib']:.0f} GiB" if kind == "GPU" else kind: None for kind in kinds}
+    return "lacks " + ", ".join(kinds)
+
+
+def _card(told: Row) -> str:
+    lines = [f"{told['name']}: {told['description']}"]
+    for key, value in told.items():
+        if key in ("name", "description", "needs", "lacks") or value in (None, [], "", False):
+            continue
+        shown = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+        if isinstance(value, list):
+            lines += [f"  {key}:", *(f"    {item}" for item in value)]
+        else:
+            lines.append(f"  {key}: {shown}" if "\n" not in shown else f"  {key}: {value!r}")
+    needs = [need["sentence"] for need in told["needs"]]
+    lines += ["  lacks:", *(f"    {need}" for need in needs)] if needs else ["  can run here"]
+    return "\n".join(lines)

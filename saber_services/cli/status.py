@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from saber_resources.settings import load_settings
@@ -30,7 +31,7 @@ Examples:
 @workdir_option
 @json_option
 def command(workdir: Path, as_json: bool) -> None:
-    """List each asset: fresh, stale with the reason, or missing. Changes nothing."""
+    """List each asset: fresh or imported, stale with the reason, or missing. Changes nothing."""
     settings = load_settings(workdir)
     require_workdir(settings)
     with open_board(settings) as board:
@@ -53,4 +54,7 @@ def _cells(state: AssetState) -> list[str]:
     )
     colour = COLOURS[state.status]
     rows = "" if state.rows is None else f"{state.rows:,}"
-    return [name, f"[{colour}]{state.status}[/{colour}]", rows, made, "; ".join(state.reasons)]
+    kept = state.status == "fresh" and state.origin is not None
+    status = "imported" if kept else state.status
+    why = f"from {state.origin}" if kept else "; ".join(state.reasons)
+    return [name, f"[{colour}]{status}[/{colour}]", rows, made, escape(why)]

@@ -124,6 +124,17 @@ def test_cosines_of_known_vectors():
     assert scores.tolist() == [1.0, 0.0, round(2**-0.5, 6), 0.0]
 
 
+def test_a_vector_that_is_not_a_number_is_not_taken_for_zero():
+    class Broken(Letters):
+        def encode(self, texts):
+            vectors = super().encode(texts)
+            return np.where([["!" in text] for text in texts], np.nan, vectors)
+
+    scores = DenseRetriever(Broken()).score("a", ["a", "a!", ""])
+    assert np.isnan(scores).tolist() == [False, True, False]
+    assert np.isnan(DenseRetriever(Broken()).score("a!", ["a"])).all()
+
+
 @pytest.mark.models
 @pytest.mark.skipif(LACKS_TORCH, reason="the extra `models` (torch) is not installed")
 def test_minilm_equals_its_library_and_averages_windows():

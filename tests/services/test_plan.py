@@ -22,7 +22,9 @@ from saber_services.planning.lookup import Calls
 from saber_services.planning.plan import plan_build
 
 JUDGMENTS = {"pairwise_judgments", "judgment_failures"}
+ANALYSES = {"signal_effect", "gain_variants", "paired_tests", "rating_noise"}
 FROM_JUDGMENTS = {
+    *ANALYSES,
     "relevance_ratings",
     "retriever_scores",
     "retriever_failures",
@@ -113,6 +115,7 @@ def test_one_word_of_the_judge_prompt_is_planned_and_built_exactly(
         "retriever_failures[ratings]",  # a step of two tables is named after one of them
         "query_measures",
         "leaderboard",
+        *ANALYSES,
     }
 
     own.unlink()

@@ -49,7 +49,10 @@ TOPICS = {"topic_sets", "topic_failures"}
 SUMMARIES = {"solution_summaries", "summary_failures"}
 CANDIDATES = {"relevance_thresholds", "benchmark_queries", "candidate_pools"}
 JUDGMENTS = {"pairwise_judgments", "judgment_failures"}
-BOARD = {"retriever_scores", "retriever_failures", "query_measures", "leaderboard"}
+ANALYSES = {"signal_effect", "gain_variants", "paired_tests", "rating_noise"}
+OF_MEASURES = ANALYSES - {"signal_effect"}
+MEASURED = {"query_measures", "leaderboard"} | OF_MEASURES
+BOARD = {"retriever_scores", "retriever_failures", "signal_effect"} | MEASURED
 FROM_JUDGMENTS = JUDGMENTS | {"relevance_ratings"} | BOARD
 FROM_POOLS = {"candidate_pools"} | FROM_JUDGMENTS
 
@@ -68,8 +71,9 @@ CHANGES = [
      {"benchmark_queries"} | FROM_POOLS),
     ({"tournament": {"rounds": 3}}, JUDGMENTS, FROM_JUDGMENTS),
     ({"ratings": {"penalty": 2.0}}, {"relevance_ratings"}, {"relevance_ratings"} | BOARD),
-    ({"evaluation": {"gain": "linear"}}, {"query_measures"}, {"query_measures", "leaderboard"}),
-    ({"evaluation": {"resamples": 50}}, {"leaderboard"}, {"leaderboard"}),
+    ({"evaluation": {"gain": "linear"}}, {"query_measures", "rating_noise"}, MEASURED),
+    ({"evaluation": {"resamples": 50}}, {"leaderboard", "rating_noise"},
+     {"leaderboard", "rating_noise"}),
     ({"checks": {"max_failure_share": 0.5}}, set(), set()),
     ({"llm": {"concurrency": 3}}, set(), set()),
 ]  # fmt: skip
@@ -161,7 +165,8 @@ def test_a_retriever_more_is_one_partition_more(workdir):
     missing = {(s.name, s.partition) for s in survey(settings) if s.status == "missing"}
     assert missing == {("retriever_scores", "jaccard"), ("retriever_failures", "jaccard")}
     outcome = build(settings)
-    assert outcome.made == ["retriever_failures[jaccard]", "query_measures", "leaderboard"]
+    assert outcome.made[:2] == ["retriever_failures[jaccard]", "query_measures"]
+    assert set(outcome.made[2:]) == {"leaderboard"} | OF_MEASURES
     assert not not_fresh(settings)
 
 
@@ -170,9 +175,8 @@ def test_new_ratings_leave_the_scores_of_texts_alone(workdir):
     stale = {s.partition for s in survey(settings) if s.status == "stale" and s.partition}
     assert stale == {"ratings"}
     made = build(settings).made
-    assert made == [
-        "relevance_ratings", "retriever_failures[ratings]", "query_measures", "leaderboard"
-    ]  # fmt: skip
+    assert made[0] == "relevance_ratings"
+    assert set(made) == {"relevance_ratings", "retriever_failures[ratings]"} | MEASURED | ANALYSES
     assert not not_fresh(settings)
 
 
@@ -198,7 +202,7 @@ def on_board(settings) -> set[str]:
 
 def test_a_retriever_less_changes_the_board_alone(workdir):
     settings = save_settings(workdir, None, {"retrieval": {"retrievers": ["bm25", "ratings"]}})
-    assert not_fresh(settings) == {"query_measures", "leaderboard"}
+    assert not_fresh(settings) == MEASURED
 
 
 def test_a_file_that_is_gone_is_made_again(workdir):

@@ -1,0 +1,1 @@
+"""Publishing: released benchmarks out of a workdir and into one."""

@@ -1,0 +1,139 @@
+"""What a system of the field lacks here: one short sentence for each thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from saber_assets.retrieval.machine import Machine
+from saber_assets.retrieval.systems import System
+
+EXTRA = "pip install 'saber-platform[models]'"
+PACKAGES: dict[str, tuple[tuple[str, ...], str]] = {
+    "transformers": (("torch", "transformers"), EXTRA),
+    "sentence-transformers": (("torch", "sentence_transformers"), EXTRA),
+    "vllm": (("vllm",), "install vllm in an environment of its own"),
+    "pylate": (("pylate",), "pip install pylate"),
+    "splade": (("torch", "sentence_transformers"), EXTRA),
+    "gritlm": (("gritlm",), "pip install gritlm"),
+    "api:openai": (("openai",), "pip install openai"),
+    "api:gemini": ((), ""),
+    "pya0": (("pya0",), "pip install pya0"),
+    "lexical": ((), ""),
+}
+DRIVEN = {
+    "bi-encoder": ("transformers",),
+    "cross-encoder": ("transformers",),
+    "lexical": ("lexical",),
+}
+"""The backends that this project drives, by family."""
+
+CPU_PARAMETERS = 1_000_000_000
+"""Above it, a CPU would take weeks."""
+HEADROOM = 1.25
+"""Memory for a batch, on top of that for the weights."""
+
+
+class Need(NamedTuple):
+    """What a system lacks.
+
+    Attributes:
+        kind: one word: driver, packages, contract, weights, GPU, consent or key.
+        sentence: what it is, and how to get it.
+    """
+
+    kind: str
+    sentence: str
+
+
+def gpu_gib(system: System, systems: Mapping[str, System]) -> float | None:
+    """Return the GiB of GPU memory that a system needs; of one on another, also the other's.
+
+    None where it needs none, or nobody knows.
+    """
+    if system.base is not None:
+        below = systems.get(system.base)
+        return None if below is None else gpu_gib(below, systems)
+    weights, parameters = system.weights_gib(), system.approximate_parameters()
+    if weights is None or parameters is None or parameters <= CPU_PARAMETERS:
+        return None
+    return weights * HEADROOM
+
+
+def lacking(system: System, systems: Mapping[str, System], machine: Machine) -> tuple[Need, ...]:
+    """Return what stands between a system and its row on the board; empty where it can run here.
+
+    Args:
+        system: the system.
+        systems: all of them, by name: a rewriter names the one behind it.
+        machine: see `this_machine`.
+    """
+    driven = [name for name in DRIVEN.get(system.family, ()) if name in system.backends]
+    backend = driven[0] if driven else system.backends[0]
+    found = [] if driven else [_no_driver(system, backend)]
+    found += _packages(backend, machine)
+    found += _contract(system) if driven else []
+    if system.base is not None:
+        found += _weights(str(system.rewriter), None, None, machine)
+        below = systems.get(system.base)
+        if below is not None:
+            found += _needs_of_weights(below, systems, machine)
+        else:
+            found.append(Need("driver", f"the system '{system.base}', which no file describes"))
+    else:
+        found += _needs_of_weights(system, systems, machine)
+    if system.key_variable is not None and not machine.variables.get(system.key_variable):
+        found.append(Need("key", f"a key: set {system.key_variable}"))
+    return tuple(dict.fromkeys(found))
+
+
+def _needs_of_weights(
+    system: System, systems: Mapping[str, System], machine: Machine
+) -> list[Need]:
+    if "/" not in (system.model or ""):
+        return []
+    found = _weights(str(system.model), system.weights, system.gated, machine)
+    needed = gpu_gib(system, systems)
+    if needed is not None and machine.gpu_gib < needed:
+        there = f"the largest here has {machine.gpu_gib:.0f}" if machine.gpu_gib else "none here"
+        found.append(Need("GPU", f"a GPU with {needed:.0f} GiB ({there})"))
+    if system.trust_remote_code and not system.accepted_code:
+        leave = "your leave to run code from its repository: accepted_code = true in systems.toml"
+        found.append(Need("consent", leave))
+    return found
+
+
+def _weights(model: str, weights: str | None, gated: bool | None, machine: Machine) -> list[Need]:
+    if machine.folder_of(model, weights) is not None:
+        return []
+    place = f"https://huggingface.co/{model}"
+    if weights is not None:
+        how = f"{weights} holds no config.json with weights"
+    elif not gated:
+        how = f"hf download {model}"
+    elif machine.variables.get("HF_TOKEN"):
+        how = f"accept the licence at {place}, then hf download {model}"
+    else:
+        how = f"accept the licence at {place}, set HF_TOKEN, hf download {model}"
+    return [Need("weights", f"its weights: {how}")]
+
+
+def _packages(backend: str, machine: Machine) -> list[Need]:
+    names, install = PACKAGES[backend]
+    absent = [name.replace("_", "-") for name in names if not machine.installed(name)]
+    return [Need("packages", f"{' and '.join(absent)}: {install}")] if absent else []
+
+
+def _contract(system: System) -> list[Need]:
+    if system.family != "bi-encoder" or system.contract() is not None:
+        return []
+    wanted = ("window", "pooling", "eos", "normalise", "query_template", "document_template")
+    unknown = [name for name in wanted if getattr(system, name) is None]
+    stated = f"state {' and '.join(unknown)} in systems.toml"
+    return [Need("contract", f"what nobody confirmed: {stated}")]
+
+
+def _no_driver(system: System, backend: str) -> Need:
+    served = backend in ("vllm", "sentence-transformers")
+    what = system.family if served and system.family != "bi-encoder" else backend
+    return Need("driver", f"a driver for {what}: score it outside, as a retriever of your own")

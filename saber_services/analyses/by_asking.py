@@ -1,0 +1,323 @@
+"""Analyses that ask retrievers, or a language model, anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from saber_assets.annotation.asking import Asker
+
+from saber_assets.annotation.annotator import Failure
+from saber_assets.errors import InputError
+from saber_assets.evaluation import instruction_effect as instructions
+from saber_assets.evaluation import latency, leakage
+from saber_assets.evaluation.duplicate_finding import (
+    Direction,
+    find_duplicates,
+    searches,
+    summarise,
+)
+from saber_assets.evaluation.leaderboard import measure_queries
+from saber_assets.evaluation.llm_replies import read_audit, read_rewriting
+from saber_assets.evaluation.text_scores import UnusableScoresError
+from saber_assets.evaluation.word_math_split import highest_rated, math_against_words, preference
+from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.scoring import score_pools
+from saber_assets.retrieval.texts import document_text, query_text
+from saber_services.analyses.finding import Finding
+from saber_services.analyses.kept import Kept
+from saber_services.analyses.user_table import read_user_table
+from saber_services.analyses.with_inputs import LATENCY_FILE
+
+Track = Callable[[str, int], Any]
+"""From a label and a number of items to a context that yields what is told of finished ones."""
+
+
+class Instructed:
+    """A retriever whose queries carry an instruction.
+
+    Args:
+        retriever: whose method `with_instruction` is used where it has one; else the instruction
+            stands in front of the query.
+        instruction: what it is told.
+    """
+
+    def __init__(self, retriever: Retriever, instruction: str) -> None:
+        native = getattr(retriever, "with_instruction", None)
+        self._retriever = native(instruction) if callable(native) else retriever
+        self._prefix = "" if callable(native) else f"{instruction}\n"
+
+    def score(self, query: str, documents: Sequence[str]) -> Any:
+        """Return the retriever's scores."""
+        return self._retriever.score(self._prefix + query, documents)
+
+
+def of_latency(kept: Kept, names: Sequence[str], count: int, track: Track) -> Finding:
+    """Time retrievers by the protocol, and keep the medians for the frontier."""
+    able, unable = kept.runnable(names)
+    texts = _texts(kept)
+    chosen = latency.fixed_queries(sorted(set(kept.pools["query_id"])), count)
+    pools = kept.pools.filter(pl.col("query_id").is_in(chosen)).sort("query_id", "candidate_id")
+    asked = [
+        (
+            query_text(*texts[str(key[0])], kept.setting),
+            [document_text(*texts[one], kept.setting) for one in frame["candidate_id"]],
+        )
+        for key, frame in pools.group_by("query_id", maintain_order=True)
+    ]
+    rows = []
+    for name, entry in able.items():
+        with track(f"timing {name}", len(asked)) as advance:
+            try:
+                seconds = latency.time_retriever(entry.make(), asked, progress=advance)
+            except UnusableScoresError as error:
+                unable[name] = str(error)
+                continue
+        rows.append({"retriever": name, **asdict(latency.summarise(seconds))})
+    table = pl.DataFrame(rows).sort("median") if rows else pl.DataFrame()
+    saved = _save_medians(kept, table) if rows else None
+    return Finding(
+        f"Seconds a query, {kept.setting}",
+        {f"{len(asked)} fixed queries, cold cache, {latency.IN_FLIGHT} in flight": table}
+        if rows
+        else {},
+        (
+            *_left_out(unable),
+            *([f"Medians are kept in {saved} for `saber analyse pareto`."] if saved else []),
+        ),
+        plot=_bars(table, "median", "median seconds a query") if rows else None,
+    )
+
+
+def of_word_math_split(kept: Kept, names: Sequence[str], track: Track) -> Finding:
+    """Ask whether retrievers go by a query's formulas or by its words."""
+    able, unable = kept.runnable(names)
+    texts = _texts(kept)
+    best = highest_rated(kept.ratings)
+    statements = {query: texts[query][0] for query in best}
+    documents = {
+        query: [document_text(*texts[one], kept.setting) for one in ids]
+        for query, ids in best.items()
+    }
+    rows, frames = [], []
+    for name, entry in able.items():
+        with track(f"asking {name}", len(best)) as advance:
+            compared = math_against_words(entry.make(), statements, documents, advance)
+        rows.append({"retriever": name, **asdict(preference(compared))})
+        frames.append(compared.with_columns(retriever=pl.lit(name)))
+    table = pl.DataFrame(rows).sort("share", descending=True) if rows else pl.DataFrame()
+    return Finding(
+        f"Formulas against words, {kept.setting}",
+        {"share of queries whose formulas alone match their best documents better": table}
+        if rows
+        else {},
+        (
+            f"{len(statements)} queries are rated; those without formulas, or without words, are "
+            "not compared. low and high are the 95 % Wilson interval.",
+            *_left_out(unable),
+        ),
+        plot=_bars(table, "share", "share of queries by formulas") if rows else None,
+        hidden={"queries": pl.concat(frames)} if frames else {},
+    )
+
+
+def of_duplicate_finding(
+    kept: Kept,
+    names: Sequence[str],
+    rewordings: Path | None,
+    direction: Direction,
+    full_pool: bool,
+    track: Track,
+) -> Finding:
+    """Find problems again by a rewording."""
+    able, unable = kept.runnable(names)
+    texts = _texts(kept)
+    given, failed = _rewordings(kept, rewordings, texts)
+    try:
+        asked = searches(given, kept.corpus, kept.pools, kept.setting, direction, full_pool)
+    except ValueError as error:
+        raise InputError(f"{rewordings}: {error}", "use query ids of this workdir") from error
+    documents = {
+        key: document_text(*texts[key], kept.setting) for key in set(kept.pools["candidate_id"])
+    }
+    rows, frames = [], []
+    for name, entry in able.items():
+        with track(f"searching with {name}", len(asked)) as advance:
+            ranks = find_duplicates(entry.make(), asked, documents, advance)
+        rows.append({"retriever": name, "board": kept.means.get(name), **summarise(ranks)})
+        frames.append(ranks.with_columns(retriever=pl.lit(name)))
+    table = pl.DataFrame(rows).sort("median_rank", "retriever") if rows else pl.DataFrame()
+    if rows:
+        table = table.drop("queries").cast({"failed": pl.Int64})
+        table = table if table["failed"].sum() else table.drop("failed")
+    pool = "all documents" if full_pool else "the query's own candidates"
+    return Finding(
+        f"Finding the {direction} among {pool}, {kept.setting}",
+        {"rank of what is sought; share found among the first k": table} if rows else {},
+        (
+            *_left_out(unable),
+            *(f"{query} has no rewording: {reason}." for query, reason in failed.items()),
+        ),
+        {"searches": len(asked)},
+        plot=_bars(table, "median_rank", "median rank") if rows else None,
+        hidden={"ranks": pl.concat(frames)} if frames else {},
+    )
+
+
+def of_leakage(kept: Kept, top: int, replies: Path | None) -> Finding:
+    """Look for hidden duplicates among the documents that are rated highest."""
+    asked = leakage.audits(kept.ratings, top)
+    if replies is not None:
+        columns = {"query_id": pl.String, "reply": pl.String}
+        given = dict(read_user_table(replies, columns, "query_id").iter_rows())
+        answers = leakage.read_replies(asked, given)
+    else:
+        statements = {key: one[0] for key, one in _texts(kept).items()}
+        with _asker(kept) as asker:
+            found = asker.ask(
+                asked,
+                _prompt(kept, "leakage_audit"),
+                lambda audit: leakage.texts_of(audit, statements),
+                lambda audit: lambda reply: read_audit(reply, len(audit.candidate_ids)),
+                lambda audit: audit.query_id,
+            )
+        answers = {
+            audit.query_id: one.reason if isinstance(one, Failure) else one
+            for audit, one in zip(asked, found, strict=True)
+        }
+    result = leakage.aggregate(asked, answers)
+    tables = {"flagged as equivalent": result.flagged} if result.flagged.height else {}
+    if result.unread.height:
+        tables["queries without a usable reply"] = result.unread
+    return Finding(
+        f"Audit of the {top} highest rated documents of each query",
+        tables,
+        ("A flag is a model's opinion: read the pair before you believe it.",),
+        {"queries": result.queries, "pairs": result.pairs, "flagged": result.flagged.height},
+    )
+
+
+def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Finding:
+    """Score the pools again with each of three instructions."""
+    able, unable = kept.runnable(names or _without_lexical(kept))
+    queries = len(set(kept.pools["query_id"]))
+    measured = [
+        kept.measures.filter(pl.col("retriever").is_in(list(able))).with_columns(
+            instruction=pl.lit(instructions.NONE)
+        )
+    ]
+    for name, entry in able.items():
+        for key, text in instructions.INSTRUCTIONS.items():
+            with track(f"{name} with {key}", queries) as advance:
+                scores, failures = score_pools(
+                    name,
+                    entry.version,
+                    Instructed(entry.make(), text),
+                    kept.pools,
+                    kept.corpus,
+                    [kept.setting],
+                    progress=advance,
+                )
+            values = measure_queries(scores, failures, kept.ratings, kept.measure)
+            measured.append(values.with_columns(instruction=pl.lit(key)))
+    frame = pl.concat(measured)
+    effect = instructions.instruction_effect(frame, resamples=kept.resamples, seed=kept.seed)
+    means = frame.group_by("retriever", "instruction").agg(mean=pl.col("value").mean())
+    return Finding(
+        f"Instructions against none, {kept.setting}",
+        {"change of the mean": instructions.differences(means), "with 95 % intervals": effect},
+        (
+            *(f"{key}: {text}" for key, text in instructions.INSTRUCTIONS.items()),
+            *_left_out(unable),
+        ),
+    )
+
+
+def _without_lexical(kept: Kept) -> list[str]:
+    """Lexical retrievers can't be told anything: they would match the instruction's words."""
+    found = kept.board.filter(pl.col("family") != "lexical")["retriever"].to_list()
+    if not found:
+        raise InputError(
+            "only lexical retrievers are on the board, which take no instruction",
+            "name one with --retriever to see what its words do",
+        )
+    return [name for name in found if name in kept.entries]
+
+
+def _rewordings(
+    kept: Kept, path: Path | None, texts: Mapping[str, tuple[str, str]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return statements by query, from a file or from the workdir's model, and failures."""
+    if path is not None:
+        columns = {"query_id": pl.String, "problem": pl.String}
+        return dict(read_user_table(path, columns, "query_id").iter_rows()), {}
+    queries = sorted(set(kept.pools["query_id"]))
+    with _asker(kept) as asker:
+        found = asker.ask(
+            queries,
+            _prompt(kept, "query_rewriting"),
+            lambda query: {"statement": texts[query][0]},
+            lambda query: lambda reply: read_rewriting(reply, texts[query][0]),
+            lambda query: query,
+        )
+    answers = dict(zip(queries, found, strict=True))
+    return (
+        {key: one for key, one in answers.items() if not isinstance(one, Failure)},
+        {key: one.reason for key, one in answers.items() if isinstance(one, Failure)},
+    )
+
+
+@contextmanager
+def _asker(kept: Kept) -> Iterator[Asker]:
+    # only here: the client library takes a second to import
+    from saber_resources.chat_source import open_chat
+    from saber_resources.worker_hold import hold_workers, worker_opener
+
+    settings = kept.settings
+    with (
+        hold_workers(lambda line: None),
+        open_chat(
+            settings.profile.llm, settings.workdir.responses, worker_opener(settings)
+        ) as chat,
+    ):
+        yield Asker(chat, settings.profile.llm.re_asks)
+
+
+def _prompt(kept: Kept, step: Any) -> Any:
+    from saber_assets.annotators import prompt_of  # with Dagster, which takes seconds to load
+
+    return prompt_of(kept.settings, step)
+
+
+def _texts(kept: Kept) -> dict[str, tuple[str, str]]:
+    return {key: (problem, solution) for key, problem, solution in kept.corpus.iter_rows()}
+
+
+def _save_medians(kept: Kept, table: pl.DataFrame) -> Path:
+    """Write the medians beside those of other retrievers that were timed earlier."""
+    path = kept.folder / LATENCY_FILE
+    new = table.select("retriever", seconds="median")
+    if path.is_file():
+        columns = {"retriever": pl.String, "seconds": pl.Float64}
+        old = read_user_table(path, columns, "retriever")
+        new = pl.concat([new, old.join(new, on="retriever", how="anti")])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(new.sort("retriever").write_csv(), encoding="utf-8")
+    return path
+
+
+def _left_out(reasons: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name} is left out: {reason.rstrip('.')}." for name, reason in reasons.items())
+
+
+def _bars(table: pl.DataFrame, column: str, label: str) -> Callable[[], bytes]:
+    def plot() -> bytes:
+        from saber_assets.plots import bars
+
+        return bars(table["retriever"].to_list(), table[column].to_list(), label, label)
+
+    return plot

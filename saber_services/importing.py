@@ -1,0 +1,67 @@
+"""Making a workdir whose benchmark is a released one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from saber_assets.publishing.qrels_import import PoolSource
+from saber_assets.publishing.readers import Format, content_of, stated_scale
+from saber_resources.errors import SetupError
+from saber_resources.profiles import merge
+from saber_resources.settings import SETTINGS_FILE, Settings, load_settings, save_settings
+from saber_resources.warehouse import table_names
+
+FIRST_PROFILE = "default"
+
+
+def prepare_import(
+    workdir: Path,
+    kind: Format,
+    folder: Path,
+    *,
+    split: str,
+    gain_scale: int | None,
+    pools: PoolSource,
+    overrides: Mapping[str, Any],
+) -> Settings:
+    """Write into a workdir's settings that its benchmark is a released one; return them.
+
+    Args:
+        workdir: a new one, or one into which a release was imported before.
+        kind: format of the folder.
+        folder: of the release.
+        split: that is read.
+        gain_scale: of relevances that are gains; None: as the folder says.
+        pools: see `to_benchmark`.
+        overrides: further values of the profile.
+
+    Raises:
+        InputError: when there is no such folder.
+        SetupError: when the workdir holds a benchmark that was built, or a value isn't allowed.
+    """
+    place = folder.expanduser().resolve()
+    imported = {
+        "format": kind,
+        "folder": str(place),
+        "content": content_of(place),
+        "split": split,
+        "gain_scale": stated_scale(place) if gain_scale is None else gain_scale,
+        "pools": pools,
+    }
+    is_new = not (workdir.expanduser() / SETTINGS_FILE).is_file()
+    if not is_new:
+        _refuse_built(load_settings(workdir))
+    profile = FIRST_PROFILE if is_new else None
+    return save_settings(workdir, profile, merge(overrides, {"imported": imported}))
+
+
+def _refuse_built(settings: Settings) -> None:
+    if settings.profile.imported.folder is None and table_names(settings.workdir.tables):
+        root = settings.workdir.root
+        raise SetupError(
+            f"{root} holds a benchmark that was built",
+            f"import into another workdir, such as --workdir {shlex.quote(f'{root}_imported')}",
+        )
