@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import polars as pl
 
+from saber_assets.corpus.licences import permissive
 from saber_assets.errors import InputError
 from saber_assets.publishing.benchmark import Benchmark
 
 LICENCE = "licence"
-
-_VERSIONS_OF_CC = ("1.0", "2.0", "2.5", "3.0", "4.0")
-PERMISSIVE = frozenset(
-    (
-        *("0BSD", "AFL-3.0", "Apache-2.0", "Artistic-2.0", "BSD-2-Clause", "BSD-3-Clause"),
-        *("BSL-1.0", "ECL-2.0", "ISC", "MIT", "MIT-0", "NCSA", "PostgreSQL", "Unlicense"),
-        *("WTFPL", "Zlib", "CC0-1.0", "CC-PDDC", "CDLA-Permissive-1.0", "CDLA-Permissive-2.0"),
-        *("NIST-PD", "ODC-By-1.0", "PDDL-1.0"),
-        *(f"CC-BY-{version}" for version in _VERSIONS_OF_CC),
-    )
-)
-"""SPDX identifiers of licences that ask for attribution at most."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +39,7 @@ class LeftOut:
         )
 
 
-def is_permissive(licence: str) -> bool:
-    """Tell whether texts under a licence (SPDX identifier) may be passed on under any terms."""
-    return licence in PERMISSIVE
-
-
-def keep_permissive(
-    benchmark: Benchmark, permitted: Callable[[str], bool] = is_permissive
-) -> tuple[Benchmark, LeftOut]:
+def keep_permissive(benchmark: Benchmark) -> tuple[Benchmark, LeftOut]:
     """Return the benchmark without documents that aren't permissively licensed.
 
     Ratings stay as they were judged: a smaller pool has another ideal ranking, so that its nDCG
@@ -66,7 +47,6 @@ def keep_permissive(
 
     Args:
         benchmark: with a column `licence` among its documents; null is not permissive.
-        permitted: tells of an SPDX identifier whether it is.
 
     Raises:
         InputError: when the documents have no such column, or nothing would be left.
@@ -78,7 +58,7 @@ def keep_permissive(
             "export without --permissive, or build from sources that state licences",
         )
     stated = documents[LICENCE].drop_nulls().unique().to_list()
-    kept = documents.filter(pl.col(LICENCE).is_in([name for name in stated if permitted(name)]))
+    kept = documents.filter(pl.col(LICENCE).is_in([name for name in stated if permissive(name)]))
     ids = kept["problem_id"].implode()
     pools = benchmark.pools.filter(
         pl.col("query_id").is_in(ids) & pl.col("candidate_id").is_in(ids)
