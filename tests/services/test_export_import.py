@@ -261,14 +261,19 @@ def test_an_export_is_replaced_and_nothing_else(built, saber, tmp_path) -> None:
     assert (foreign / "chapter.tex").read_text() == "mine"
 
 
+def test_the_sample_is_permissively_licensed(built, saber, tmp_path) -> None:
+    arguments = ("export", "--workdir", built, "--format", "hf", tmp_path / "out", "--permissive")
+    status, out, error = saber(*arguments, "--json")
+    assert status == 0, error
+    assert json.loads(out)["queries"] == 6
+    assert "0 documents are left out" in (tmp_path / "out" / "README.md").read_text()
+
+
 def test_what_an_export_refuses(workdir, saber, tmp_path) -> None:
     out = tmp_path / "out"
     status, _, error = saber("export", "--workdir", tmp_path / "none", "--format", "hf", out)
     assert status == 2
     assert "there is no benchmark in" in error
-    status, _, error = saber("export", "--workdir", workdir, "--format", "hf", out, "--permissive")
-    assert status == 2
-    assert "has no column 'licence': export without --permissive" in error
     (workdir / "tables" / "relevance_ratings.parquet").unlink()
     status, _, error = saber("export", "--workdir", workdir, "--format", "hf", out)
     assert status == 2
