@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from saber_assets.annotation.asking import Asker
 
 from saber_assets.annotation.annotator import Failure
+from saber_assets.asking import Asker
 from saber_assets.errors import InputError
 from saber_assets.evaluation import instruction_effect as instructions
 from saber_assets.evaluation import latency, leakage
