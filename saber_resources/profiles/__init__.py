@@ -98,8 +98,9 @@ class Corpus(Section):
     @classmethod
     def _names_differ(cls, sources: tuple[Source, ...]) -> tuple[Source, ...]:
         names = [source.name for source in sources]
-        if len(set(names)) < len(names):
-            raise ValueError("sources with a name of their own each")
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two sources have the name {name!r}")
         return sources
 
 
@@ -316,6 +317,8 @@ def _fault(name: str, error: ValidationError) -> SetupError:
     first = error.errors()[0]
     places = [str(part) for part in first["loc"]]
     key = ".".join(places)
+    if places[:2] == ["corpus", "sources"]:
+        return _fault_of_source(first, places[2:])
     sections = Profile.model_fields
     if first["type"] == "missing":
         return SetupError(
@@ -341,6 +344,35 @@ def _fault(name: str, error: ValidationError) -> SetupError:
     return SetupError(
         f"'{key}' can't be {given}, it should be {_rule(first)}",
         f"set it with --set {'.'.join(places[:2])}=VALUE, or in saber.toml",
+    )
+
+
+def _fault_of_source(first: ErrorDetails, places: list[str]) -> SetupError:
+    """Return what is wrong with a table `[[corpus.sources]]`; its number is the first place."""
+    if not places:
+        what = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "value_error":
+            return SetupError(what, "give each source a name of its own")
+        return SetupError(
+            "'corpus.sources' is no list of tables", "write [[corpus.sources]] above each source"
+        )
+    number, key = int(places[0]) + 1, ".".join(places[1:])
+    where = f"source {number} of [[corpus.sources]]"
+    if not key:
+        return SetupError(f"{where} is no table", "write name, kind and paths, one a line")
+    if first["type"] == "missing":
+        return SetupError(f"{where} has no '{key}'", f"add {key} = ...")
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(Source.model_fields)
+        return SetupError(f"{where} has the unknown key {key!r}", f"use one of {known}")
+    given = repr(first["input"])
+    given = given if len(given) <= SHOWN else f"{given[: SHOWN - 1]}…"
+    mends = {
+        "name": "begin it with a lower-case letter; up to 41 lower-case letters, digits and _",
+        "language": "write an ISO 639-1 code, such as en",
+    }
+    return SetupError(
+        f"{where}: '{key}' can't be {given}", mends.get(key, f"it should be {_rule(first)}")
     )
 
 
