@@ -75,7 +75,15 @@ def files_of(source: Source) -> str:
 
 
 def source_paths(settings: Settings, source: Source) -> tuple[Path, ...]:
-    """Return a source's files and folders."""
+    """Return a source's files and folders.
+
+    Raises:
+        InputError: when it names none and isn't on the hub.
+    """
+    if not source.paths and source.kind != "huggingface" and "hub" not in source.options:
+        raise InputError(
+            f"the source '{source.name}' names no path", "add paths = [...] to it in saber.toml"
+        )
     return tuple(settings.workdir.root / path for path in source.paths)
 
 

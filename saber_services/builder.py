@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
+import polars as pl
 
+from saber_assets.corpus.quality import CORPUS_FUNNEL, DROPPED, IN_REVIEW, KEPT, READ
 from saber_assets.definitions import build_definitions
+from saber_assets.errors import InputError
 from saber_assets.materialize import NOTE_KEY
 from saber_assets.retrieval.assets import RETRIEVERS
 from saber_assets.retrieval.entry import Entry
@@ -19,13 +22,14 @@ from saber_assets.retrieval.registry import registry
 from saber_assets.sources import source_events
 from saber_resources.errors import CheckError, SetupError
 from saber_resources.settings import Settings
-from saber_resources.warehouse import refresh_catalog, table_files
+from saber_resources.warehouse import read_table, refresh_catalog, table_files
 from saber_resources.worker_hold import hold_workers
 from saber_services.instance import close_dead_runs, open_instance
 from saber_services.lock import hold
 from saber_services.prompt_texts import keep_used
 from saber_services.staleness import Survey, survey
 
+FUNNEL = CORPUS_FUNNEL.name
 RUN_TAG = "saber/run"
 BUILD_TAG = "saber/build"
 RUN_CONFIG = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -104,9 +108,32 @@ def build(
         for step in steps(board.graph):
             if groups is None or board.graph.get(dg.AssetKey(step[0])).group_name in groups:
                 _run_step(board, step, tags, outcome, announce)
+            if FUNNEL in step and groups is None:
+                _require_problems(settings)
         if outcome.made or not settings.workdir.catalog.is_file():
             refresh_catalog(settings.workdir.catalog, settings.workdir.tables)
     return outcome
+
+
+def _require_problems(settings: Settings) -> None:
+    """Refuse to go on with a corpus of which nothing is left.
+
+    Raises:
+        InputError: with what became of most records.
+    """
+    counted = read_table(settings.workdir.tables, FUNNEL)
+    if counted.filter(stage=KEPT)["records"].sum() or counted.is_empty():
+        return
+    lost = counted.filter(pl.col("stage").is_in([DROPPED, IN_REVIEW])).sort(
+        "records", "reason", descending=[True, False]
+    )
+    most = lost.row(0, named=True)
+    read = counted.filter(stage=READ)["records"].sum()
+    raise InputError(
+        f"none of the {read} records that were read can be used ({most['records']} of them: "
+        f"{most['reason'].replace('_', ' ')})",
+        "see `saber corpus funnel`, and add problems with solutions",
+    )
 
 
 def steps(graph: Any) -> list[list[str]]:

@@ -10,6 +10,8 @@ from typing import Any
 import tomli_w
 
 from saber_assets.corpus.source_kinds.detect import FoundSource, find_sources, source_of_file
+from saber_assets.corpus.source_kinds.source_files import Skipped
+from saber_assets.errors import InputError
 from saber_assets.sources import check_file
 
 
@@ -42,6 +44,8 @@ def given_corpus(paths: Sequence[Path]) -> GivenCorpus:
         found: list[FoundSource] = []
         if path.is_dir():
             found, skipped = find_sources(path)
+            if not found:
+                raise _nothing_found(path, skipped)
             given.skipped += [(str(one.path), one.reason) for one in skipped]
         else:
             check_file(path, "corpus file")
@@ -72,6 +76,17 @@ def source_table(source: FoundSource) -> dict[str, Any]:
 def as_toml(sources: Sequence[Mapping[str, Any]]) -> str:
     """Return sources as they stand in a saber.toml."""
     return tomli_w.dumps({"corpus": {"sources": [dict(source) for source in sources]}})
+
+
+def _nothing_found(folder: Path, skipped: Sequence[Skipped]) -> InputError:
+    if not skipped:
+        return InputError(f"the folder {folder} is empty", "name one with files of problems")
+    first = skipped[0]
+    more = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
+    return InputError(
+        f"nothing in the folder {folder} can be read ({first.path.name}: {first.reason}{more})",
+        "see `saber corpus kinds` for what can, or say what lies there in a sources.toml",
+    )
 
 
 def _number_names(sources: list[dict[str, Any]]) -> None:

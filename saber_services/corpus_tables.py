@@ -18,6 +18,7 @@ from saber_assets.corpus.licences import permissive
 from saber_assets.corpus.provenance import CorpusFrames, Explanation, explain
 from saber_assets.corpus.quality import DROPPED, IN_REVIEW, KEPT, READ
 from saber_assets.corpus.readers import read_corpus
+from saber_assets.corpus.source_kinds.protocol import Shape
 from saber_assets.corpus.source_tables import (
     DOCUMENT_PROBLEMS,
     DOCUMENTS_FOR_REVIEW,
@@ -28,8 +29,12 @@ from saber_assets.errors import InputError
 from saber_assets.sources import corpus_files, sources_of
 from saber_resources.atomic import replacing
 from saber_resources.settings import Settings
-from saber_resources.warehouse import read_table, table_files
+from saber_resources.warehouse import read_table
 
+MADE: Mapping[Shape, str] = {
+    "threads": THREAD_PROBLEMS.name,
+    "documents": DOCUMENT_PROBLEMS.name,
+}
 WRITERS = (".jsonl", ".csv", ".parquet")
 LISTS = ("alternatives", "diagrams")
 
@@ -42,11 +47,10 @@ def corpus_frames(settings: Settings) -> CorpusFrames:
     """
     tables = settings.workdir.tables
     raw, dropped = (read_table(tables, name) for name in ("raw_problems", "dropped_problems"))
-    more = {
-        name: read_table(tables, name) if table_files(tables, name) else None
-        for name in (DOCUMENTS_FOR_REVIEW.name, DROPPED_DOCUMENTS.name)
-    }
-    return CorpusFrames(raw, dropped, *more.values())
+    if not sources_of(settings, "documents"):  # tables of sources that went may lie there still
+        return CorpusFrames(raw, dropped)
+    reviews, left_out = (DOCUMENTS_FOR_REVIEW.name, DROPPED_DOCUMENTS.name)
+    return CorpusFrames(raw, dropped, read_table(tables, reviews), read_table(tables, left_out))
 
 
 def explained(settings: Settings, name: str) -> tuple[Explanation, list[Change]]:
@@ -69,8 +73,8 @@ def _untouched(settings: Settings, found: Explanation) -> tuple[str, list[str]] 
     same_id = pl.col("source_id") == found.source_id
     made = [
         _scan(settings, name).filter(same_id, pl.col("source") == found.source)
-        for name in (THREAD_PROBLEMS.name, DOCUMENT_PROBLEMS.name)
-        if table_files(settings.workdir.tables, name)
+        for shape, name in MADE.items()
+        if sources_of(settings, shape)
     ]
     read = [
         _scan(settings, f"source_{source.name}").filter(
