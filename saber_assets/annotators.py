@@ -12,14 +12,10 @@ from saber_assets.annotation.annotator import Annotator
 from saber_assets.annotation.lexical import REVISION, LexicalAnnotator
 from saber_assets.content_hash import content_hash
 from saber_assets.materialize import Values, code_version
+from saber_assets.model_prompts import LLM_POOL, prompt_of
 from saber_resources.chat_source import open_chat, wrapped
-from saber_resources.prompts import Prompt, load_prompt
 from saber_resources.settings import Settings
-from saber_resources.shipped import shipped
 from saber_resources.worker_hold import worker_opener
-
-LLM_POOL = "llm"
-"""The pool of assets that ask a language model: one at a time uses the workers' GPUs."""
 
 Kind = Literal["lexical", "llm"]
 Step = Literal[
@@ -61,13 +57,6 @@ def verdict_maker(who: Values, kind: Kind, tree: pl.DataFrame) -> str:
     """
     read = {"ontology": content_hash(tree)} if kind == "lexical" else {}
     return code_version(1, {**who, **read})
-
-
-def prompt_of(settings: Settings, step: str) -> Prompt:
-    """Return a prompt: the workdir's own, else that of the profile's set, else the usual one."""
-    chosen = settings.profile.llm.prompts
-    folders = [settings.workdir.prompts, *([shipped("prompts") / chosen] if chosen else [])]
-    return load_prompt(step, next((at for at in folders if (at / f"{step}.md").is_file()), None))
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from saber_assets.annotators import Step, annotator_values, open_annotator, prompt_of
+from saber_assets.annotators import Step, annotator_values, open_annotator
 from saber_assets.asking import Asker
 from saber_assets.materialize import Values
+from saber_assets.model_prompts import prompt_of
 from saber_assets.tournament.judges.confidence import ConfidenceJudge
 from saber_assets.tournament.judges.judge import PairJudge
 from saber_assets.tournament.judges.majority import MajorityJudge

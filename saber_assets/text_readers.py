@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from saber_assets.annotators import LLM_POOL, prompt_of
 from saber_assets.corpus.document_rules import RulesDocumentCutter
 from saber_assets.corpus.documents import DocumentCutter
 from saber_assets.corpus.thread_funnel import LlmThreadJudge, ThreadJudge
 from saber_assets.corpus.thread_rules import RulesThreadJudge
 from saber_assets.materialize import Values
+from saber_assets.model_prompts import LLM_POOL, prompt_of
 from saber_resources.chat_source import open_chat
 from saber_resources.settings import Settings
 from saber_resources.worker_hold import worker_opener

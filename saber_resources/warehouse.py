@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from upath import UPath
 
 
+ROWS_OF_A_GROUP = 5_000
+"""Of a table that is written and read piece by piece: what is in memory at once, at the least."""
 MAGIC = b"PAR1"
 SHORTEST = 12
 """Bytes of the shortest Parquet file: the magic word twice and a length."""
@@ -43,7 +45,7 @@ class ParquetTables(PolarsParquetIOManager):
             return
         with replacing(Path(str(path))) as temporary:
             if isinstance(df, pl.LazyFrame):
-                df.sink_parquet(temporary, compression="zstd")
+                df.sink_parquet(temporary, compression="zstd", row_group_size=ROWS_OF_A_GROUP)
             else:
                 df.write_parquet(temporary, compression="zstd")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import dagster as dg
 
-from saber_assets.annotators import prompt_of
 from saber_assets.materialize import VALUES_KEY
+from saber_assets.model_prompts import prompt_of
 from saber_resources.atomic import write_text
 from saber_resources.errors import SetupError
 from saber_resources.prompts import Prompt

@@ -81,7 +81,7 @@ def record_part(table: pl.LazyFrame, file: Path, source: str | None) -> tuple[Re
         The part, and a hash of what is in it.
     """
     columns = [name for name in table.collect_schema().names() if name in RECORD_SCHEMA]
-    table.select(columns).sink_parquet(file)
+    table.select(columns).sink_parquet(file, row_group_size=AT_ONCE)
     digest = hashlib.blake2b(str(source).encode(), digest_size=12)
     with file.open("rb") as opened:
         while block := opened.read(1 << 20):

@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from saber_assets.annotators import prompt_of
+from saber_assets.model_prompts import prompt_of
 from saber_resources.errors import SetupError
 from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, read_table, table_path

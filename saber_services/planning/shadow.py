@@ -21,7 +21,7 @@ from saber_assets.streamed import height_of
 from saber_resources.chat_source import use_chat
 from saber_resources.profiles import Profile
 from saber_resources.settings import Settings, Workdir
-from saber_resources.warehouse import read_table, table_path
+from saber_resources.warehouse import ROWS_OF_A_GROUP, read_table, table_path
 from saber_services.builder import Board, steps
 from saber_services.planning.lookup import Calls, KnownAnnotator, LookupModel
 from saber_services.staleness import AssetState, Survey
@@ -282,7 +282,7 @@ class Shadow:
         if not isinstance(output.value, pl.LazyFrame):
             return output.value  # type: ignore[no-any-return]
         file = self._board.settings.workdir.scratch / f"{output.output_name}.parquet"  # type: ignore[attr-defined]
-        output.value.sink_parquet(file)
+        output.value.sink_parquet(file, row_group_size=ROWS_OF_A_GROUP)
         return pl.scan_parquet(file, hive_partitioning=False, glob=False)
 
 
