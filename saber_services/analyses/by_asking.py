@@ -288,7 +288,7 @@ def _asker(kept: Kept) -> Iterator[Asker]:
 
 
 def _prompt(kept: Kept, step: Any) -> Any:
-    from saber_assets.annotators import prompt_of  # with Dagster, which takes seconds to load
+    from saber_assets.model_prompts import prompt_of  # with Dagster, which takes seconds to load
 
     return prompt_of(kept.settings, step)
 
