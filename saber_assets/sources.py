@@ -184,12 +184,17 @@ def check_file(path: Path, label: str) -> None:
         label: what it should be, such as "corpus file".
 
     Raises:
-        InputError: when there is nothing there, or a folder.
+        InputError: when there is nothing there, or a folder, a pipe or a device.
     """
     if path.is_dir():
         raise InputError(f"the {label} {path} is a folder", "name a file in it")
     if not path.exists():
         raise InputError(f"the {label} {path} does not exist", "check the path")
+    if not path.is_file():
+        raise InputError(
+            f"the {label} {path} is a pipe or a device, and files are read more than once",
+            "write what comes out of it to a file",
+        )
 
 
 def _hash(label: str, files: Iterable[tuple[Path, str]]) -> str:

@@ -64,7 +64,7 @@ def explained(settings: Settings, name: str) -> tuple[Explanation, list[Change]]
         InputError: for an id that is unknown or that several records have.
     """
     found = explain(name, corpus_frames(settings))
-    before = _untouched(settings, found)
+    before = _untouched(settings, found) if found.steps else None
     return found, [] if before is None else trace(*before)
 
 
@@ -97,6 +97,14 @@ def _untouched(settings: Settings, found: Explanation) -> tuple[str, list[str]] 
     return None if rows.is_empty() else (rows["problem"][0], rows["solutions"][0].to_list())
 
 
+def unfinished_reviews(settings: Settings) -> list[str]:
+    """Return what is wrong with each review that a person has marked as done, with its line."""
+    if not sources_of(settings, "documents"):
+        return []
+    waiting = read_table(settings.workdir.tables, DOCUMENTS_FOR_REVIEW.name)
+    return [on_one_line(text) for text in waiting.filter(reason="review_unfinished")["detail"]]
+
+
 def _scan(settings: Settings, name: str) -> pl.LazyFrame:
     file = settings.workdir.tables / f"{name}.parquet"
     return pl.scan_parquet(file, hive_partitioning=False, glob=False)
@@ -117,7 +125,7 @@ def print_funnel(funnel: pl.DataFrame) -> None:
         reason = " ".join(part for part in (row["reason"].replace("_", " "), row["scope"]) if part)
         style = "bold" if row["stage"] in (READ, KEPT) else None
         table.add_row(
-            escape(row["source"]) if row["source"] != last else "",
+            escape(on_one_line(row["source"])) if row["source"] != last else "",
             words[row["stage"]],
             reason,
             f"{row['records']:,}",
@@ -143,7 +151,8 @@ def print_explanation(found: Explanation, changes: list[Change]) -> None:
     console = Console(highlight=False)
 
     def line(label: str, text: object) -> None:
-        console.print(f"[bold]{label:<12}[/bold]{escape(str(text))}", soft_wrap=True)
+        shown = escape(on_one_line(str(text)))
+        console.print(f"[bold]{label:<12}[/bold]{shown}", soft_wrap=True)
 
     if found.problem_id is not None:
         line("problem", f"{found.problem_id} (occurrence {found.occurrence})")
@@ -171,6 +180,11 @@ def print_explanation(found: Explanation, changes: list[Change]) -> None:
         line("flags", ", ".join(found.flags))
     if found.statement:
         line("statement", " ".join(found.statement.split())[:300])
+
+
+def on_one_line(text: str) -> str:
+    """Return a text for a terminal: what isn't printable, such as an escape code, is spelled."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def _named(other: Any) -> str:

@@ -80,7 +80,11 @@ def record_part(table: pl.LazyFrame, file: Path, source: str | None) -> tuple[Re
     Returns:
         The part, and a hash of what is in it.
     """
-    columns = [name for name in table.collect_schema().names() if name in RECORD_SCHEMA]
+    names = table.collect_schema().names()
+    columns = [pl.col(name) for name in names if name in RECORD_SCHEMA]
+    if "metadata" in names and "detail" not in names:  # readers say there what a fault is about
+        reason = pl.col("metadata").str.json_path_match("$.reason")
+        columns.append(pl.when(pl.col("fault").is_not_null()).then(reason).alias("detail"))
     table.select(columns).sink_parquet(file, row_group_size=AT_ONCE)
     digest = hashlib.blake2b(str(source).encode(), digest_size=12)
     with file.open("rb") as opened:

@@ -19,21 +19,16 @@ def with_rights(frame: pl.DataFrame) -> pl.DataFrame:
     Raises:
         InputError: for a licence that isn't known, with the first record that names it.
     """
-    found = []
-    for licence in frame["licence"].unique().sort():
+    names: dict[str, str] = {}
+    for licence in frame["licence"].drop_nulls().unique().sort():
         try:
-            name = UNKNOWN if licence is None else spdx(licence)
+            names[licence] = spdx(licence)
         except InputError as error:
             first = frame.filter(pl.col("licence") == licence)["location"][0]
             raise InputError(f"{first}: {error.what}", error.mend) from error
-        found.append((licence, name, allows_training(name)))
-    schema = {"licence": pl.String, "spdx": pl.String, "allowed": pl.Boolean}
-    known = pl.DataFrame(found, schema=schema, orient="row")
-    return (
-        frame.join(known, on="licence", how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(
-            licence=pl.col("spdx"),
-            for_training=pl.col("for_training").fill_null(True) & pl.col("allowed"),
-        )
-        .drop("spdx", "allowed")
+    forbidding = [name for name in {*names.values(), UNKNOWN} if not allows_training(name)]
+    licences = pl.col("licence").replace(names).fill_null(UNKNOWN)
+    return frame.with_columns(
+        licence=licences,
+        for_training=pl.col("for_training").fill_null(True) & ~licences.is_in(forbidding),
     )

@@ -64,6 +64,7 @@ def sources(workdir: Path, folder: Path | None, as_json: bool) -> None:
     """Show the sources of a workdir, or those that lie in a folder, as lines of a saber.toml."""
     from saber_resources.settings import load_settings
     from saber_services.corpus_sources import as_toml, given_corpus
+    from saber_services.corpus_tables import on_one_line
 
     if folder is not None:
         given = given_corpus([folder])
@@ -78,7 +79,7 @@ def sources(workdir: Path, folder: Path | None, as_json: bool) -> None:
         return
     click.echo(as_toml(found) if found else "no sources; the corpus consists of problem files")
     for path, reason in skipped:
-        click.echo(f"# not read: {path}: {reason}")
+        click.echo(f"# not read: {on_one_line(path)}: {on_one_line(reason)}")
 
 
 @command.command(
@@ -119,7 +120,7 @@ def funnel(workdir: Path, as_json: bool) -> None:
 
 def _show_funnel(settings: Settings, as_json: bool) -> None:
     from saber_resources.warehouse import read_table
-    from saber_services.corpus_tables import print_funnel
+    from saber_services.corpus_tables import print_funnel, unfinished_reviews
 
     found = read_table(settings.workdir.tables, "corpus_funnel")
     if as_json:
@@ -128,8 +129,12 @@ def _show_funnel(settings: Settings, as_json: bool) -> None:
     print_funnel(found)
     waiting = found.filter(stage="in_review")["records"].sum()
     if waiting:
-        error_console().print(
-            f"{waiting} documents wait for a person: edit the files in "
+        console = error_console()
+        for fault in unfinished_reviews(settings):
+            console.print(f"[yellow]{escape(fault)}[/yellow]", soft_wrap=True)
+        who = "1 document waits" if waiting == 1 else f"{waiting} documents wait"
+        console.print(
+            f"{who} for a person: edit the files in "
             f"{escape(str(settings.workdir.reviews))}, then run the same command again",
             soft_wrap=True,
         )

@@ -107,3 +107,9 @@ def test_what_is_not_there_has_a_version_or_a_sentence(tmp_path):
     assert file_version(tmp_path / "none") == "unreadable (No such file or directory)"
     with pytest.raises(InputError, match=r"corpus file .*none.jsonl does not exist"):
         source_versions(settings_of(tmp_path, "none.jsonl"))
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        sources.check_file(tmp_path / "pipe.jsonl", "corpus file")

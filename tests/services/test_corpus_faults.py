@@ -116,7 +116,9 @@ def test_an_unknown_option_and_a_wrong_kind_of_file(told, forum, tmp_path):
 
 
 def test_folders_in_which_nothing_can_be_read(told, tmp_path):
-    status, sentence = told("corpus", "build", "--corpus", tmp_path / "no", "--workdir", "w")
+    status, sentence = told(
+        "corpus", "build", "--corpus", tmp_path / "no", "--workdir", tmp_path / "w"
+    )
     assert status == 2 and "no does not exist" in sentence
     (tmp_path / "empty").mkdir()
     (tmp_path / "bytes").mkdir()
@@ -165,7 +167,9 @@ def test_faults_in_a_manifest(told, tmp_path, case):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "t.jsonl").write_text(json.dumps(THREAD) + "\n")
     (tmp_path / "in" / "sources.toml").write_text(text)
-    status, sentence = told("corpus", "build", "--corpus", tmp_path / "in", "--workdir", "w")
+    status, sentence = told(
+        "corpus", "build", "--corpus", tmp_path / "in", "--workdir", tmp_path / "w"
+    )
     assert status == 2 and what in sentence
 
 

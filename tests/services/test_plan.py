@@ -136,7 +136,8 @@ def test_more_rounds_are_planned_on_top_of_those_that_are_known(
     first = model.total()
     settings = save_settings(asked_workdir, None, {"tournament": {"rounds": 3}})
     calls = calls_of(plan_build(settings), "pairwise_judge")
-    assert calls.cached == read_table(settings.workdir.tables, "pairwise_judgments").height
+    # a pair of a later round may be known from the build that this workdir is a copy of
+    assert calls.cached >= read_table(settings.workdir.tables, "pairwise_judgments").height
     build(settings)
     added = model.total() - first
     assert calls.missing <= added <= calls.missing + calls.estimated

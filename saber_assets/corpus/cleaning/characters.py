@@ -8,14 +8,19 @@ import unicodedata
 from saber_assets.corpus.cleaning.regions import outside_verbatim
 
 # A JSON string with `\frac` in place of `\\frac` is read as form feed + "rac". Only remainders
-# that belong to a LaTeX command beyond doubt are put right; a lost `\n` (`\nu`) never is.
+# that belong to a LaTeX command beyond doubt are put right; a lost `\n` (`\nu`) never is, and a
+# tab before "an element" or "extend" indents a line.
 _LOST = {
     "\x07": ("a", r"lpha|ngle|pprox|rcsin|rccos|rctan|lign|st\b"),
     "\x08": ("b", r"eta|egin|inom|oxed|ar|ig|oldsymbol|ullet|mod|ot\b"),
     "\x0b": ("v", r"ec(?=[{ \\])|ar(?:phi|epsilon|theta|rho|pi|sigma|nothing)\b|ert\b|dots"),
     "\x0c": ("f", r"rac(?=[{\d \\])|orall\b|loor\b"),
-    "\t": ("t", r"imes|heta|ext(?=[{a-z])|riangle|frac(?=[{\d])|ilde(?=[{ ])|an(?=[( {\\])"),
-    "\r": ("r", r"ight(?=[)\]|.}\\])|floor|ceil|angle"),
+    "\t": (
+        "t",
+        r"imes|heta|ext(?:bf|it|rm|tt|sc|sf|up|sl|md|normal|color)?\{|extstyle\b|riangle"
+        r"|frac(?=[{\d])|ilde(?=[{ ])|an(?=[({\\])",
+    ),
+    "\r": ("r", r"ight(?=[)\]|.}\\])|(?:floor|ceil|angle)(?=[$)\]}|,.;^_=+\\-])"),
 }
 _LOST_BACKSLASH = {
     control: re.compile(f"{control}(?={rest})") for control, (_, rest) in _LOST.items()

@@ -41,6 +41,10 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>=`]+))""")
 _COMMENT = re.compile(r"<!--|-->")
+_REVEAL = re.compile(
+    r"(class=.[^<>]{0,200}cmty-hide-heading[^<>]{0,200}>)\s{0,9}Click to reveal hidden text"
+    r"(?=\s{0,9}</)"
+)
 _DOCTYPE = re.compile(r"<!doctype [^<>]{0,300}>", re.IGNORECASE)
 
 _NAMES = "|".join(sorted({*name2codepoint, "apos"}))
@@ -68,6 +72,8 @@ def html_to_text(text: str) -> str:
 def _tags(text: str) -> str:
     if "<!" in text:
         text = _DOCTYPE.sub("", _without_comments(text))
+    if "Click to reveal" in text:  # what the forum's page writes on a [hide] without a title
+        text = _REVEAL.sub(r"\1", text)
     marks = [mark for mark in _TAG.finditer(text) if mark["name"].lower() in _KNOWN]
     return _render(text, marks) if marks else text
 

@@ -186,8 +186,12 @@ def _recognised_sources(folder: Path) -> tuple[list[FoundSource], list[Skipped]]
     found: list[FoundSource] = []
     for top in sorted(groups):
         group = groups[top]
-        found += _loose(folder, group) if top == "" else _in_folder(folder / top, group, known)
+        made = _loose(folder, group) if top == "" else _in_folder(folder / top, group, known)
+        found += made
+        latex_folder = any(s.kind == "latex" and s.paths == (folder / top,) for s in made)
         for path in group.others:
+            if latex_folder and path.suffix.lower() in _LATEX:
+                continue  # read with the folder
             part = path.suffix.lower() in _LATEX and "latex" in group.files
             skipped.append(Skipped(path, _PART if part else _why_not(path, known)))
     return _with_names(found), _sorted(skipped)

@@ -140,7 +140,6 @@ def test_documents_of_a_folder_are_one_source(tmp_path, books):
     assert {one.path.name: one.reason[:27] for one in skipped} == {
         "README.md": "tells about the folder, and",
         "fig.png": "no kind of source recognise",
-        "macros.tex": "holds no problems of its ow",
         "preface.tex": "holds no problems of its ow",
     }
 
