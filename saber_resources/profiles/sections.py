@@ -136,6 +136,8 @@ class Selection(Section):
     seed: int = Field(ge=0, lt=2**63)
     quota: dict[str, int] | None = None
     """Queries per domain combination, such as "Algebra + Geometry"; None: as even as possible."""
+    duplicates: Path | None = None
+    """Pairs of problems that are never candidates of each other; None: no such list."""
 
 
 class Tournament(Section):
