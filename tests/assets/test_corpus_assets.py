@@ -186,12 +186,12 @@ def test_a_killed_cleaning_goes_on_where_it_was(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", text], cwd=Path(__file__).parents[2])
     files = tmp_path / "blocks" / "key-20"
     deadline = time.monotonic() + 60
-    while len(list(files.glob("*.parquet"))) < 3:
+    while len(list(files.glob("*.block"))) < 3:
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    finished = {file: file.stat().st_mtime_ns for file in files.glob("*.parquet")}
+    finished = {file: file.stat().st_mtime_ns for file in files.glob("*.block")}
     assert 3 <= len(finished) < 20
 
     passes = cleaning_pass(tmp_path / "parts", 60)

@@ -19,7 +19,16 @@ from sympy.parsing.sympy_parser import (
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "saber_assets" / "corpus" / "sample"
 CHECKS = Path(__file__).resolve().parent / "sample_checks"
-KEYS = {"id", "source", "problem", "solution", "answer", "topic_family", "technique_family"}
+KEYS = {
+    "id",
+    "source",
+    "licence",
+    "problem",
+    "solution",
+    "answer",
+    "topic_family",
+    "technique_family",
+}
 TRANSFORMS = (*standard_transformations, implicit_multiplication, rationalize)
 SPACING = r"\\(?:left|right|displaystyle|,|;|:|!|quad|qquad| )"
 NAMES = {r"\pi": " pi ", r"\infty": " oo ", r"\cdot": "*", r"\times": "*", r"\ln": " log "}

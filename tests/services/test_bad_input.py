@@ -142,7 +142,9 @@ def test_corpus(kind, refused, tmp_path):
 def test_corpus_that_is_not_there(refused, tmp_path):
     sentence = refused("build", "--corpus", tmp_path / "none.jsonl")
     assert sentence == f"the corpus file {tmp_path}/none.jsonl does not exist: check the path"
-    assert "is a folder: name a file in it" in refused("build", "--corpus", tmp_path)
+    (tmp_path / "empty").mkdir()
+    sentence = refused("build", "--corpus", tmp_path / "empty")
+    assert f"the folder {tmp_path}/empty" in sentence
 
 
 def test_id_twice_across_files(refused, tmp_path):

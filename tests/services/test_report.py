@@ -94,9 +94,26 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
         frame.write_parquet(table_path(folder, table.name))
 
     extra = [f"d{number}" for number in range(10)]
+    found = {
+        "language": "en",
+        "answer": None,
+        "alternatives": [[]],
+        "diagrams": [[]],
+        "images": 0,
+        "licence": "MIT",
+        "for_training": True,
+    }
+
+    def repeated(count: int) -> dict:
+        return {name: value * count if value == [[]] else value for name, value in found.items()}
+
     save(
         RAW_PROBLEMS,
         {
+            **repeated(len(ids) + 10),
+            "steps": [[]] * (len(ids) + 10),
+            "flags": [[]] * (len(ids) + 10),
+            "detail": None,
             "problem_id": ids + extra,
             "occurrence": 1,
             "source": origin["source"] + ["aops"] * 10,
@@ -107,7 +124,7 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "fault": None,
         },
     )
-    save(DEDUPED_CORPUS, {"problem_id": ids, **origin, **texts})
+    save(DEDUPED_CORPUS, {"problem_id": ids, **origin, **texts, **repeated(len(ids))})
     save(
         DROPPED_PROBLEMS,
         {
@@ -119,6 +136,8 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "reason": ["near_duplicate"] * 6 + ["exact_duplicate"] * 3 + ["empty_solution"],
             "kept_problem_id": None,
             "similarity": None,
+            "scope": None,
+            "evidence": None,
         },
     )
     save(
