@@ -142,7 +142,8 @@ def test_corpus(kind, refused, tmp_path):
 def test_corpus_that_is_not_there(refused, tmp_path):
     sentence = refused("build", "--corpus", tmp_path / "none.jsonl")
     assert sentence == f"the corpus file {tmp_path}/none.jsonl does not exist: check the path"
-    assert "is a folder: name a file in it" in refused("build", "--corpus", tmp_path)
+    sentence = refused("build", "--corpus", tmp_path)
+    assert sentence == f"the folder {tmp_path} is empty: name one with files of problems"
 
 
 def test_id_twice_across_files(refused, tmp_path):

@@ -93,6 +93,17 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
         frame = table.conform(pl.DataFrame(columns, schema_overrides=table.schema))
         frame.write_parquet(table_path(folder, table.name))
 
+    def more(rows: int) -> dict:
+        return {
+            "language": "en",
+            "answer": None,
+            "alternatives": [[]] * rows,
+            "diagrams": [[]] * rows,
+            "images": 0,
+            "licence": "MIT",
+            "for_training": True,
+        }
+
     extra = [f"d{number}" for number in range(10)]
     save(
         RAW_PROBLEMS,
@@ -104,10 +115,14 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "location": "problems.jsonl:1",
             "problem": texts["problem"] + [""] * 10,
             "solution": texts["solution"] + [""] * 10,
+            **more(PROBLEMS + 10),
+            "steps": [[]] * (PROBLEMS + 10),
+            "flags": [[]] * (PROBLEMS + 10),
             "fault": None,
+            "detail": None,
         },
     )
-    save(DEDUPED_CORPUS, {"problem_id": ids, **origin, **texts})
+    save(DEDUPED_CORPUS, {"problem_id": ids, **origin, **texts, **more(PROBLEMS)})
     save(
         DROPPED_PROBLEMS,
         {
@@ -119,6 +134,8 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "reason": ["near_duplicate"] * 6 + ["exact_duplicate"] * 3 + ["empty_solution"],
             "kept_problem_id": None,
             "similarity": None,
+            "scope": None,
+            "evidence": None,
         },
     )
     save(

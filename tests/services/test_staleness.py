@@ -42,7 +42,11 @@ def not_fresh(settings) -> set[str]:
     return {state.name for state in survey(settings) if state.status != "fresh"}
 
 
-CORPUS = {"raw_problems", "deduped_corpus", "dropped_problems"}
+QUALITY = {"corpus_funnel", "duplicate_groups", "group_sizes", "problem_features"} | {
+    "problem_values",
+    "text_lengths",
+}
+CORPUS = {"raw_problems", "deduped_corpus", "dropped_problems"} | QUALITY
 TOPICS = {"topic_sets", "topic_failures"}
 SUMMARIES = {"solution_summaries", "summary_failures"}
 CANDIDATES = {"relevance_thresholds", "benchmark_queries", "candidate_pools"}
@@ -211,7 +215,8 @@ def test_a_changed_input_row_is_noticed_and_a_repeat_stops_early(workdir, tmp_pa
         file.write(json.dumps({**record, "id": "a-repeat"}) + "\n")
     assert directly_changed(settings) == {"raw_problems"}
     made = build(settings).made
-    assert made == ["raw_problems", "deduped_corpus", "dropped_problems"]
+    assert made[:3] == ["raw_problems", "deduped_corpus", "dropped_problems"]
+    assert set(made[3:]) == QUALITY
     assert not not_fresh(settings)
 
 
