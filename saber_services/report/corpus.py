@@ -78,7 +78,11 @@ def read_funnel(source: Source) -> Funnel | None:
     steps = [
         ("records read", total, "kept"),
         *(
-            (f"dropped: {REASONS.get(reason, reason)}", dropped[reason], "dropped")
+            (
+                f"dropped: {REASONS.get(reason, reason.replace('_', ' '))}",
+                dropped[reason],
+                "dropped",
+            )
             for reason in reasons
             if reason in dropped
         ),

@@ -93,27 +93,21 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
         frame = table.conform(pl.DataFrame(columns, schema_overrides=table.schema))
         frame.write_parquet(table_path(folder, table.name))
 
+    def more(rows: int) -> dict:
+        return {
+            "language": "en",
+            "answer": None,
+            "alternatives": [[]] * rows,
+            "diagrams": [[]] * rows,
+            "images": 0,
+            "licence": "MIT",
+            "for_training": True,
+        }
+
     extra = [f"d{number}" for number in range(10)]
-    found = {
-        "language": "en",
-        "answer": None,
-        "alternatives": [[]],
-        "diagrams": [[]],
-        "images": 0,
-        "licence": "MIT",
-        "for_training": True,
-    }
-
-    def repeated(count: int) -> dict:
-        return {name: value * count if value == [[]] else value for name, value in found.items()}
-
     save(
         RAW_PROBLEMS,
         {
-            **repeated(len(ids) + 10),
-            "steps": [[]] * (len(ids) + 10),
-            "flags": [[]] * (len(ids) + 10),
-            "detail": None,
             "problem_id": ids + extra,
             "occurrence": 1,
             "source": origin["source"] + ["aops"] * 10,
@@ -121,10 +115,14 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "location": "problems.jsonl:1",
             "problem": texts["problem"] + [""] * 10,
             "solution": texts["solution"] + [""] * 10,
+            **more(PROBLEMS + 10),
+            "steps": [[]] * (PROBLEMS + 10),
+            "flags": [[]] * (PROBLEMS + 10),
             "fault": None,
+            "detail": None,
         },
     )
-    save(DEDUPED_CORPUS, {"problem_id": ids, **origin, **texts, **repeated(len(ids))})
+    save(DEDUPED_CORPUS, {"problem_id": ids, **origin, **texts, **more(PROBLEMS)})
     save(
         DROPPED_PROBLEMS,
         {
