@@ -469,7 +469,7 @@ def test_failures_halfway_lose_nothing(told, workdir, capsys):
         assert (workdir / "tables" / "leaderboard.parquet").read_bytes() == board
     main(["build", "--workdir", str(workdir), "--json"])  # the seed was kept: no mistake it was
     made = json.loads(capsys.readouterr().out)["made"]
-    assert made == ["leaderboard"]
+    assert set(made) == {"leaderboard", "paired_tests", "rating_noise"}, "what the seed decides"
     assert not list(workdir.rglob("*.tmp"))
 
 
@@ -512,13 +512,19 @@ def test_failed_check_is_told_each_time(told, workdir, monkeypatch):
         assert "No two candidates of a query meet twice" in sentence
 
 
-def test_warning_of_a_check_is_told(kept, monkeypatch, capsys):
-    outcome = Outcome(failed_checks=["graph_connected of relevance_ratings (disconnected 2)"])
+def test_warnings_of_checks_and_notes_are_told(kept, monkeypatch, capsys):
+    outcome = Outcome(
+        failed_checks=["graph_connected of relevance_ratings (disconnected 2)"],
+        notes=["benchmark_queries: scarce: all: wanted 9, selected 8"],
+    )
     monkeypatch.setattr(build_verb, "build", lambda settings, announce: outcome)
     main(["build", "--workdir", str(kept)])
-    assert f"warning: {outcome.failed_checks[0]}" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"warning: {outcome.failed_checks[0]}" in told
+    assert f"note: {outcome.notes[0]}" in told
     main(["build", "--workdir", str(kept), "--json"])
-    assert json.loads(capsys.readouterr().out)["warnings"] == outcome.failed_checks
+    said = json.loads(capsys.readouterr().out)
+    assert (said["warnings"], said["notes"]) == (outcome.failed_checks, outcome.notes)
 
 
 def test_ctrl_c(tmp_path):
