@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -173,18 +171,6 @@ def test_ties_are_decided_by_texts_not_by_ids():
     [before] = LexicalAnnotator(TREE).compare([Comparison(query, one, two)])
     [after] = LexicalAnnotator(TREE).compare([Comparison(query, *renamed)])
     assert before == after
-
-
-def test_comparisons_are_quick():
-    annotator = LexicalAnnotator(TREE)
-    pool = [
-        Problem(str(n), f"problem {n}", f"{NODES[n % 18][1]} and {NODES[n % 17][1]}")
-        for n in range(150)
-    ]
-    tasks = [Comparison(pool[0], pool[1 + n % 149], pool[1 + (n * 7) % 149]) for n in range(20_000)]
-    start = time.process_time()
-    annotator.compare(tasks)
-    assert len(tasks) / (time.process_time() - start) > 20_000
 
 
 @pytest.mark.parametrize(

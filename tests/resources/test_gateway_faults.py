@@ -146,8 +146,8 @@ def test_retry_after_holds_up_the_whole_endpoint(gateway, fault_server):
     server = fault_server(share=1.0, kinds=("429_date",), most=1)
     start = time.monotonic()
     [reply] = gateway(server.url).complete([Ask("dated")])
-    assert reply.text and server.times[1] - server.times[0] < 1.5
-    assert time.monotonic() - start < 3
+    assert reply.text and server.times[1] - server.times[0] < 20
+    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize(
