@@ -12,6 +12,7 @@ import polars as pl
 
 from saber_assets.corpus.cleaning.steps import REVISION
 from saber_assets.corpus.dedup import deduplicate
+from saber_assets.corpus.duplicate_groups import duplicate_groups
 from saber_assets.corpus.licences import spdx
 from saber_assets.corpus.problem_rows import (
     CleaningPass,
@@ -19,12 +20,24 @@ from saber_assets.corpus.problem_rows import (
     number_occurrences,
     record_part,
 )
-from saber_assets.corpus.quality_assets import quality_assets
+from saber_assets.corpus.quality import (
+    CORPUS_FUNNEL,
+    DROPPED,
+    QUALITY_TABLES,
+    TEXT_LENGTHS,
+    funnel,
+    report,
+)
 from saber_assets.corpus.readers import read_corpus
 from saber_assets.corpus.rights import with_rights
-from saber_assets.corpus.source_assets import lazy_inputs, source_assets
+from saber_assets.corpus.source_kinds.assets import lazy_inputs, source_assets
 from saber_assets.corpus.source_kinds.registry import kind
-from saber_assets.corpus.source_tables import DOCUMENT_PROBLEMS, THREAD_PROBLEMS
+from saber_assets.corpus.source_tables import (
+    DOCUMENT_PROBLEMS,
+    DOCUMENTS_FOR_REVIEW,
+    DROPPED_DOCUMENTS,
+    THREAD_PROBLEMS,
+)
 from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS, RAW_PROBLEMS
 from saber_assets.materialize import code_version, declare, hand_over
 from saber_assets.plots import bars, histogram, shown
@@ -40,7 +53,7 @@ GROUP = "corpus"
 
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     """Return the assets of this stage, configured."""
-    return [*source_assets(settings), _raw(settings), _deduped(settings), *quality_assets(settings)]
+    return [*source_assets(settings), _raw(settings), _deduped(settings), _quality(settings)]
 
 
 def facts_of(source: Source) -> Facts:
@@ -178,3 +191,66 @@ def _deduped(settings: Settings) -> dg.AssetsDefinition:
         )
 
     return deduped_corpus
+
+
+def _quality(settings: Settings) -> dg.AssetsDefinition:
+    """Return the asset that describes the corpus, source by source."""
+    with_documents = bool(sources_of(settings, "documents"))
+    documents = (DOCUMENTS_FOR_REVIEW.name, DROPPED_DOCUMENTS.name) if with_documents else ()
+
+    @dg.multi_asset(
+        name="describe_corpus",
+        ins={
+            name: dg.AssetIn()
+            for name in ("raw_problems", "deduped_corpus", "dropped_problems", *documents)
+        },
+        outs=declare(QUALITY_TABLES, group=GROUP, version=1, values={}),
+    )
+    def corpus_quality(**tables: pl.DataFrame) -> Iterator[dg.Output[pl.DataFrame]]:
+        raw, kept, dropped = (
+            tables[name] for name in ("raw_problems", "deduped_corpus", "dropped_problems")
+        )
+        counted = funnel(raw, kept, dropped, *(tables[name] for name in documents))
+        groups = duplicate_groups(kept, dropped)
+        described = report(raw, kept, dropped, groups)
+        frames = (
+            counted,
+            groups,
+            described.lengths,
+            described.features,
+            described.values,
+            described.group_sizes,
+        )
+        reasons = (
+            counted.filter(pl.col("stage") == DROPPED)
+            .group_by("reason")
+            .agg(pl.col("records").sum())
+            .sort("records", descending=True)
+        )
+        yield from hand_over(
+            list(zip(QUALITY_TABLES, frames, strict=True)),
+            {},
+            {
+                CORPUS_FUNNEL.name: {
+                    "why dropped": shown(
+                        bars(
+                            reasons["reason"].to_list(),
+                            reasons["records"].to_list(),
+                            "Why records were dropped",
+                            "records",
+                        )
+                    )
+                },
+                TEXT_LENGTHS.name: {
+                    "statements": shown(
+                        histogram(
+                            kept["problem"].str.len_chars().log10(),
+                            "Length of statements",
+                            "log10 of characters",
+                        )
+                    )
+                },
+            },
+        )
+
+    return corpus_quality

@@ -6,8 +6,7 @@ import dagster as dg
 import polars as pl
 
 from saber_assets.checks import Verdict, contract, table_check
-from saber_assets.corpus.quality import CORPUS_FUNNEL, funnel_faults
-from saber_assets.corpus.quality_assets import QUALITY_TABLES
+from saber_assets.corpus.quality import CORPUS_FUNNEL, QUALITY_TABLES, funnel_faults
 from saber_assets.corpus.source_tables import (
     DOCUMENT_PROBLEMS,
     DOCUMENTS_FOR_REVIEW,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from saber_assets.corpus.tables import DUPLICATE_GROUPS
 from saber_assets.table import Column, Rule, Table
 
 READ, DROPPED, IN_REVIEW, KEPT = "read", "dropped", "in_review", "kept"
@@ -91,6 +92,17 @@ GROUP_SIZES = Table(
     },
     key=("source", "size"),
 )
+
+
+QUALITY_TABLES = (
+    CORPUS_FUNNEL,
+    DUPLICATE_GROUPS,
+    TEXT_LENGTHS,
+    PROBLEM_FEATURES,
+    PROBLEM_VALUES,
+    GROUP_SIZES,
+)
+"""What the report consists of, in the order in which it is handed over."""
 
 
 @dataclass(frozen=True)

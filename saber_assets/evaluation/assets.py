@@ -1,17 +1,34 @@
-"""Assets of the evaluation stage: the measure on every query, and the leaderboard."""
+"""Assets of the evaluation stage: the measure on every query, the board, and the analyses of it.
 
-from collections.abc import Iterator
+Analyses read scores by the retrievers that `query_measures` lists: it was made from the same
+partitions, and whatever changes a score that matters changes it, too.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import dagster as dg
 import polars as pl
 from dagster import AssetExecutionContext
 
-from saber_assets.evaluation import analysis_assets
+from saber_assets.evaluation.alignment import measure_matrix
+from saber_assets.evaluation.gain_variants import VARIANTS, compare_variants, gain_variants
 from saber_assets.evaluation.leaderboard import build_leaderboard, measure_queries
 from saber_assets.evaluation.ndcg import Ndcg
-from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
-from saber_assets.materialize import declare, hand_over
-from saber_assets.plots import histogram, intervals, shown
+from saber_assets.evaluation.paired_tests import paired_tests, square_of
+from saber_assets.evaluation.rating_noise import has_errors, rating_noise
+from saber_assets.evaluation.signal_effect import signal_effect
+from saber_assets.evaluation.tables import (
+    GAIN_VARIANTS,
+    LEADERBOARD,
+    PAIRED_TESTS,
+    QUERY_MEASURES,
+    RATING_NOISE,
+    SIGNAL_EFFECT,
+)
+from saber_assets.materialize import Values, declare, hand_over
+from saber_assets.plots import histogram, intervals, lines, shown, squares
+from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of, registry
 from saber_assets.retrieval.tables import (
@@ -26,6 +43,12 @@ from saber_resources.warehouse import table_path
 PARTITIONS_KEY = "saber/partitions"
 DATA_TAG = "dagster/data_version"
 INPUT_TAG = "dagster/input_data_version/"
+RESAMPLES = 10_000
+"""Of the paired tests."""
+DRAWS = 200
+"""Of ratings, within their standard errors."""
+GROUP = "evaluation"
+Made = Iterator[dg.Output[pl.DataFrame]]
 
 
 def assets(settings: Settings) -> list[dg.AssetsDefinition]:
@@ -94,7 +117,14 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             [(LEADERBOARD, board)], board_values, {LEADERBOARD.name: {"board": shown(plot)}}
         )
 
-    return [query_measures, leaderboard, *analysis_assets.assets(settings)]
+    return [
+        query_measures,
+        leaderboard,
+        _gain_variants(settings),
+        _paired_tests(settings),
+        _rating_noise(settings),
+        _signal_effect(settings),
+    ]
 
 
 def _entries(settings: Settings) -> dict[str, Entry]:
@@ -129,7 +159,132 @@ def _latest(
     return records[0].asset_materialization if records else None
 
 
-def _partitions(settings: Settings, table: Table, names: dict[str, str]) -> pl.DataFrame:
+def _partitions(settings: Settings, table: Table, names: Iterable[str]) -> pl.DataFrame:
     paths = [table_path(settings.workdir.tables, table.name, name) for name in names]
     frames = [pl.read_parquet(path, hive_partitioning=False, glob=False) for path in paths]
     return pl.concat(frames) if frames else table.empty()
+
+
+def _gain_variants(settings: Settings) -> dg.AssetsDefinition:
+    cutoff = settings.profile.evaluation.cutoff
+    values = {"evaluation": {"cutoff": cutoff}, "variants": [str(one) for one in VARIANTS]}
+
+    @dg.multi_asset(
+        name="compare_gains", outs=declare([GAIN_VARIANTS], group=GROUP, version=1, values=values)
+    )
+    def gain_variants_asset(query_measures: pl.DataFrame, relevance_ratings: pl.DataFrame) -> Made:
+        scores, failures = _scored(settings, query_measures)
+        means = gain_variants(scores, failures, relevance_ratings, cutoff=cutoff)
+        main = means.filter(pl.col("setting") == SETTINGS[0])
+        turned = {
+            f"inversions under {name}": comparison.inversions
+            for name, comparison in (compare_variants(main) if main.height else [])
+        }
+        yield from _handed(GAIN_VARIANTS, means, values, turned)
+
+    return gain_variants_asset
+
+
+def _paired_tests(settings: Settings) -> dg.AssetsDefinition:
+    seed = settings.profile.evaluation.seed
+    values = {"evaluation": {"seed": seed}, "resamples": RESAMPLES}
+
+    @dg.multi_asset(
+        name="test_pairs", outs=declare([PAIRED_TESTS], group=GROUP, version=1, values=values)
+    )
+    def paired_tests_asset(query_measures: pl.DataFrame) -> Made:
+        frames = [PAIRED_TESTS.empty()]
+        for key, rows in sorted(_without_sanity(query_measures).group_by("setting")):
+            matrix = measure_matrix(rows)
+            tests = paired_tests(
+                dict(zip(matrix.retrievers, matrix.values, strict=True)), RESAMPLES, seed
+            )
+            named = tests.with_columns(setting=pl.lit(key[0]), seed=pl.lit(seed))
+            frames.append(PAIRED_TESTS.conform(named))
+        made = pl.concat(frames)
+        yield from _handed(PAIRED_TESTS, made, values, _squares(made))
+
+    return paired_tests_asset
+
+
+def _rating_noise(settings: Settings) -> dg.AssetsDefinition:
+    chosen = settings.profile.evaluation
+    measure = Ndcg(gain=chosen.gain, cutoff=chosen.cutoff)
+    values = {"evaluation": chosen.model_dump(), "draws": DRAWS}
+
+    @dg.multi_asset(
+        name="draw_ratings", outs=declare([RATING_NOISE], group=GROUP, version=1, values=values)
+    )
+    def rating_noise_asset(query_measures: pl.DataFrame, relevance_ratings: pl.DataFrame) -> Made:
+        if not has_errors(relevance_ratings):
+            yield from _handed(RATING_NOISE, RATING_NOISE.empty(), values, {})
+            return
+        scores, failures = _scored(settings, query_measures)
+        found = rating_noise(
+            scores,
+            failures,
+            relevance_ratings,
+            measure,
+            DRAWS,
+            max(chosen.resamples, DRAWS),
+            chosen.seed,
+        )
+        main = found.systems.filter(pl.col("setting") == SETTINGS[0])
+        plot = shown(
+            intervals(
+                main["retriever"].to_list(),
+                main["drawn_mean"].to_list(),
+                main["low"].to_list(),
+                main["high"].to_list(),
+                "ratings and queries drawn together, 95 %",
+                str(measure),
+            )
+        )
+        made = found.systems.with_columns(seed=pl.lit(chosen.seed))
+        yield from _handed(RATING_NOISE, made, values, {"intervals": plot})
+
+    return rating_noise_asset
+
+
+def _signal_effect(settings: Settings) -> dg.AssetsDefinition:
+    @dg.multi_asset(
+        name="follow_signals", outs=declare([SIGNAL_EFFECT], group=GROUP, version=1, values={})
+    )
+    def signal_effect_asset(relevance_ratings: pl.DataFrame, candidate_pools: pl.DataFrame) -> Made:
+        effect = signal_effect(relevance_ratings, candidate_pools)
+        curves = {
+            str(key[0]): (rows["rank"].to_list(), rows["share"].to_list())
+            for key, rows in effect.group_by("category", maintain_order=True)
+        }
+        plot = shown(lines(curves, "candidates among the top r", "r", "share of the category"))
+        yield from _handed(SIGNAL_EFFECT, effect, {}, {"curves": plot} if curves else {})
+
+    return signal_effect_asset
+
+
+def _handed(table: Table, made: pl.DataFrame, values: Values, metadata: dict[str, Any]) -> Made:
+    yield from hand_over([(table, made)], values, {table.name: metadata})
+
+
+def _without_sanity(measures: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the rows that show the ends of the scale: they would take part in every pair."""
+    ends = [name for name, entry in BUILTIN.items() if entry.family == "sanity"]
+    return measures.filter(~pl.col("retriever").is_in(ends))
+
+
+def _scored(settings: Settings, measures: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    names = sorted(_without_sanity(measures)["retriever"].unique())
+    return (
+        _partitions(settings, RETRIEVER_SCORES, names),
+        _partitions(settings, RETRIEVER_FAILURES, names),
+    )
+
+
+def _squares(tests: pl.DataFrame) -> dict[str, Any]:
+    """Return the plot of the adjusted p of the main setting."""
+    main = tests.filter(pl.col("setting") == SETTINGS[0])
+    if main.is_empty():
+        return {}
+    names = list(dict.fromkeys([*main["first"], *main["second"]]))
+    plot = squares(names, square_of(names, main), "paired tests", "p, randomisation, Holm")
+    return {"p": shown(plot)}

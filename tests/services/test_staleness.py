@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from saber_assets.annotators import verdict_maker
-from saber_assets.corpus.quality_assets import QUALITY_TABLES
+from saber_assets.corpus.quality import QUALITY_TABLES
 from saber_assets.definitions import build_definitions
 from saber_assets.errors import InputError
 from saber_assets.judges import judge_values
