@@ -8,7 +8,6 @@ never written again.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -25,6 +24,7 @@ from saber_assets.corpus.review_text import (
     tagged_document,
 )
 from saber_assets.corpus.source_kinds.protocol import SourceDocument
+from saber_assets.text_file import write_text
 
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"^([a-z_]+)[ \t]*:[ \t]*(.*)$", re.MULTILINE | re.IGNORECASE)
@@ -180,7 +180,7 @@ class Reviews:
             tagged_document(text, pieces),
         )
         if not self._is_a_persons(path):
-            _write(path, content)
+            write_text(path, content)
         return path.name
 
     @staticmethod
@@ -319,16 +319,3 @@ def _entries(head: str) -> dict[str, str]:
 
 def _load(path: Path) -> str:
     return path.read_text(encoding="utf-8-sig")
-
-
-def _write(path: Path, content: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -6,13 +6,13 @@ It reads [{"name": "mine", "reference": "/path/to/file.py:Mine"}, ...] and is re
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.own import check_name, split_reference
+from saber_assets.text_file import write_text
 
 
 class Own(NamedTuple):
@@ -102,13 +102,4 @@ def remove_own(path: Path, name: str) -> None:
 
 def _write(path: Path, items: Sequence[Own]) -> None:
     content = json.dumps([item._asdict() for item in items], indent=2, ensure_ascii=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(content + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_text(path, content + "\n")

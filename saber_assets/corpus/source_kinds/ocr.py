@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saber_assets.errors import InputError
+from saber_assets.text_file import write_text
 
 LARGEST_TEXT = 64 * 2**20
 """Bytes that a command may write for one PDF."""
@@ -60,7 +61,7 @@ class Ocr:
             return kept.read_text(encoding="utf-8")
         text = self._run(pdf)
         if kept is not None:
-            _write_atomically(kept, text)
+            write_text(kept, text)
         return text
 
     def key(self, pdf: Path) -> str:
@@ -135,15 +136,3 @@ def _last_line(path: Path) -> str:
         lines = file.read().decode("utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return f": {last[:_LONGEST_REASON]}" if last else ""
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
