@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from saber_assets.correlation import spearman
 from saber_assets.evaluation.leaderboard import measure_queries
-from saber_assets.evaluation.order_comparison import OrderComparison, compare_orders, spearman
+from saber_assets.evaluation.order_comparison import OrderComparison, compare_orders
 from saber_assets.evaluation.rankings import Measure
 
 SCHEMA = {

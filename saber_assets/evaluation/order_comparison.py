@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from saber_assets.correlation import Floats, paired, pearson, spearman
 
 
 @dataclass(frozen=True)
@@ -35,20 +34,6 @@ class OrderComparison:
     widest: float
 
 
-def pearson(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Pearson's correlation of two vectors; NaN where either is constant."""
-    a, b = _pair(first, second)
-    a, b = a - a.mean() if a.size else a, b - b.mean() if b.size else b
-    scale = float(np.sqrt((a**2).sum() * (b**2).sum()))
-    return float(np.clip((a * b).sum() / scale, -1.0, 1.0)) if scale > 0 else float("nan")
-
-
-def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Spearman's correlation, ties at their average rank; NaN where either is constant."""
-    a, b = _pair(first, second)
-    return pearson(stats.rankdata(a), stats.rankdata(b))
-
-
 def compare_orders(first: ArrayLike, second: ArrayLike) -> OrderComparison:
     """Compare two sets of scores, in the same order of systems, higher for better ones.
 
@@ -59,7 +44,7 @@ def compare_orders(first: ArrayLike, second: ArrayLike) -> OrderComparison:
     Raises:
         ValueError: on unequal lengths or numbers that are not finite.
     """
-    a, b = _pair(first, second)
+    a, b = paired(first, second)
     upper = np.triu_indices(a.size, 1)
     in_first = (a[:, None] - a[None, :])[upper]
     in_second = (b[:, None] - b[None, :])[upper]
@@ -86,12 +71,3 @@ def shared(
         np.array([first[name] for name in names], dtype=np.float64),
         np.array([second[name] for name in names], dtype=np.float64),
     )
-
-
-def _pair(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"two vectors of one length are needed, not {a.shape} and {b.shape}")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("scores must be finite")
-    return a, b

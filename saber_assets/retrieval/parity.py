@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
+from saber_assets import correlation
 from saber_assets.retrieval.contract import normalised
 
 LEAST = 0.999
@@ -69,11 +69,10 @@ def spearman(first: NDArray[np.floating], second: NDArray[np.floating]) -> float
     """
     if first.shape != second.shape or first.size < 2:
         raise ValueError(f"ranks of {first.shape} and {second.shape} values can't be compared")
-    ranks = [rankdata(values) - (values.size + 1) / 2 for values in (first, second)]
-    spreads = [float(rank @ rank) for rank in ranks]
-    if min(spreads) == 0:
-        return 1.0 if max(spreads) == 0 else 0.0
-    return float(ranks[0] @ ranks[1] / np.sqrt(spreads[0] * spreads[1]))
+    found = correlation.spearman(first, second)
+    if np.isnan(found):
+        return 1.0 if np.ptp(first) == np.ptp(second) == 0 else 0.0
+    return found
 
 
 def check_parity(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from saber_assets.evaluation.order_comparison import compare_orders, pearson, shared, spearman
+from saber_assets.correlation import pearson, spearman
+from saber_assets.evaluation.order_comparison import compare_orders, shared
 
 VECTORS = st.integers(3, 12).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(0, 6), min_size=n, max_size=n) for _ in range(2)))

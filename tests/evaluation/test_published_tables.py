@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from saber_assets.correlation import spearman
 from saber_assets.evaluation.instruction_effect import differences
 from saber_assets.evaluation.mteb_correlation import correlate, without_largest_gaps
-from saber_assets.evaluation.order_comparison import compare_orders, spearman
+from saber_assets.evaluation.order_comparison import compare_orders
 from saber_assets.evaluation.pareto import BI_ENCODERS, JOINT, frontiers
 
 FOLDER = Path(__file__).parents[1] / "golden" / "published"
