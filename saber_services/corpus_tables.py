@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from saber_assets.corpus.cleaning.clean import Change, trace
 from saber_assets.corpus.licences import permissive
@@ -30,6 +29,7 @@ from saber_assets.sources import corpus_files, sources_of
 from saber_resources.atomic import replacing
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table
+from saber_services.display import plain_table
 
 MADE: Mapping[Shape, str] = {
     "threads": THREAD_PROBLEMS.name,
@@ -112,7 +112,7 @@ def _scan(settings: Settings, name: str) -> pl.LazyFrame:
 
 def print_funnel(funnel: pl.DataFrame) -> None:
     """Print what became of the records of each source."""
-    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = plain_table()
     for name in ("source", "", "reason"):
         table.add_column(name, overflow="fold")
     table.add_column("records", justify="right", no_wrap=True)
@@ -213,8 +213,6 @@ def _difference(before: str, after: str, around: int = 30, most: int = 160) -> t
 
 def as_json(found: Explanation, changes: list[Change]) -> str:
     """Return an explanation for machines."""
-    from dataclasses import asdict
-
     values: Mapping[str, Any] = {**asdict(found), "changes": [one._asdict() for one in changes]}
     return json.dumps(values, indent=2, ensure_ascii=False)
 

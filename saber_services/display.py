@@ -1,10 +1,11 @@
-"""Progress bars in the terminal, on standard error, with rates and time left; short counts."""
+"""What the terminal shows: progress bars on standard error, plain tables, short counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -17,11 +18,20 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from saber_resources.progress import Advance
 
 SPEED_WINDOW_SECONDS = 30.0
+
+
+def plain_table(*names: str, left: int | None = None) -> Table:
+    """Return a table with these columns, the first `left` (None: all) flush left."""
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for number, name in enumerate(names):
+        table.add_column(name, justify="left" if left is None or number < left else "right")
+    return table
 
 
 class RateColumn(ProgressColumn):

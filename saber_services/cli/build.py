@@ -45,22 +45,13 @@ Examples:
 @workdir_option
 @build_options
 @json_option
-def command(
-    workdir: Path,
-    corpus: tuple[Path, ...],
-    ontology: Path | None,
-    profile: str | None,
-    bad_rows: str | None,
-    annotator: str | None,
-    pairs: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def command(workdir: Path, as_json: bool, **wishes: Any) -> None:
     """Make everything that is missing or stale in a workdir, and print the leaderboard.
 
     What you set is kept in WORKDIR/saber.toml, so that the next `saber build --workdir WORKDIR`
     and the user interface use the same values.
     """
-    chosen, overrides = overrides_of(workdir, corpus, ontology, profile, bad_rows, annotator, pairs)
+    chosen, overrides = overrides_of(workdir, **wishes)
     with settings_kept(workdir):
         settings = save_settings(workdir, chosen, overrides)
         run_build(settings, as_json)

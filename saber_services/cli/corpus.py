@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from saber_resources.settings import Settings
 from saber_services.cli.options import (
@@ -19,6 +18,7 @@ from saber_services.cli.options import (
     overrides_of,
     workdir_option,
 )
+from saber_services.display import plain_table
 
 
 @click.group("corpus")
@@ -45,7 +45,7 @@ def kinds(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    table = _table("kind", "consists of", "licence", "description")
+    table = plain_table("kind", "consists of", "licence", "description")
     for row in rows:
         cells = (row["kind"], row["consists_of"], row["licence"] or "as stated", row["description"])
         table.add_row(*(escape(str(cell)) for cell in cells))
@@ -90,20 +90,11 @@ def sources(workdir: Path, folder: Path | None, as_json: bool) -> None:
 @workdir_option
 @build_options
 @json_option
-def build_(
-    workdir: Path,
-    corpus: tuple[Path, ...],
-    ontology: Path | None,
-    profile: str | None,
-    bad_rows: str | None,
-    annotator: str | None,
-    pairs: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def build_(workdir: Path, as_json: bool, **wishes: Any) -> None:
     """Make the deduplicated corpus and no more, and print what became of each source."""
     from saber_services.cli.build import build_stages
 
-    chosen, overrides = overrides_of(workdir, corpus, ontology, profile, bad_rows, annotator, pairs)
+    chosen, overrides = overrides_of(workdir, **wishes)
     settings = build_stages(workdir, chosen, overrides, {"corpus"})
     _show_funnel(settings, as_json)
 
@@ -179,10 +170,3 @@ def export(file: Path, workdir: Path, permissive: bool, for_training: bool) -> N
 
     written, left_out = export_corpus(load_settings(workdir), file, permissive, for_training)
     error_console().print(f"{written} records written, {left_out} left out", highlight=False)
-
-
-def _table(*names: str) -> Table:
-    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in names:
-        table.add_column(name)
-    return table

@@ -7,15 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from saber_resources.response_record import PromptStats, Select
 from saber_resources.settings import load_settings
 from saber_services.cli.options import json_option, workdir_option
-from saber_services.display import shortened
+from saber_services.display import plain_table, shortened
 
 prompt_option = click.option("--prompt", metavar="NAME", help="Only what this prompt asked.")
 model_option = click.option("--model", metavar="NAME", help="Only what this model was asked.")
@@ -47,7 +45,7 @@ def stats(workdir: Path, prompt: str | None, model: str | None, as_json: bool) -
         click.echo(json.dumps(rows, indent=2))
         return
     models = {one.stats.model for one in reports}
-    table = _table("prompt", "version", left=2)
+    table = plain_table("prompt", "version", left=2)
     table.columns[0].no_wrap = True
     table.title, table.title_justify = ", ".join(sorted(models)), "left"
     if len(models) > 1:
@@ -64,13 +62,6 @@ def stats(workdir: Path, prompt: str | None, model: str | None, as_json: bool) -
         style="dim",
         soft_wrap=True,
     )
-
-
-def _table(*names: str, left: int) -> Table:
-    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for number, name in enumerate(names):
-        table.add_column(name, justify="left" if number < left else "right")
-    return table
 
 
 def _stats_cells(stats: PromptStats, seconds: dict[int, float], with_model: bool) -> list[str]:
@@ -108,7 +99,7 @@ def failures(workdir: Path, prompt: str | None, model: str | None, as_json: bool
     if not items:
         console.print("no failures")
         return
-    table = _table("item", "prompt", "reason", "calls", left=3)
+    table = plain_table("item", "prompt", "reason", "calls", left=3)
     for item in items:
         table.add_row(
             escape(item.item), escape(item.prompt), escape(item.reason), f"{item.attempts}"

@@ -60,7 +60,7 @@ _BUILD_OPTIONS = (
 
 
 def build_options(function: Function) -> Function:
-    """Add the options that say what is built and how; `overrides_of` reads them."""
+    """Add the options that say what is built and how; hand them on to `overrides_of` by name."""
     for option in reversed(_BUILD_OPTIONS):
         function = option(function)
     return function

@@ -39,21 +39,12 @@ Examples:
 @workdir_option
 @build_options
 @json_option
-def command(
-    workdir: Path,
-    corpus: tuple[Path, ...],
-    ontology: Path | None,
-    profile: str | None,
-    bad_rows: str | None,
-    annotator: str | None,
-    pairs: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def command(workdir: Path, as_json: bool, **wishes: Any) -> None:
     """Show what `saber build` with the same options would make, ask a model, and cost.
 
     Nothing is made, asked or saved.
     """
-    chosen, overrides = overrides_of(workdir, corpus, ontology, profile, bad_rows, annotator, pairs)
+    chosen, overrides = overrides_of(workdir, **wishes)
     settings = preview_settings(workdir, chosen, overrides)
     # only here: Dagster, behind it, takes a second to import
     from saber_services.planning.plan import plan_build
