@@ -5,8 +5,8 @@ from __future__ import annotations
 import dagster as dg
 
 from saber_assets.retrieval.assets import RETRIEVERS
-from saber_assets.retrieval.registry import registry
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES
+from saber_assets.retrievers import retrievers_of
 from saber_assets.sources import source_events
 from saber_resources.settings import Settings
 from saber_resources.warehouse import table_files
@@ -32,7 +32,7 @@ def retriever_sensor(settings: Settings) -> dg.SensorDefinition:
 
     @dg.sensor(name="new_retrievers", target=SCORES, minimum_interval_seconds=30)
     def new_retrievers(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
+        entries = retrievers_of(settings)
         present = set(context.instance.get_dynamic_partitions(str(RETRIEVERS.name)))
         scored = context.instance.get_materialized_partitions(dg.AssetKey(RETRIEVER_SCORES.name))
         new = [name for name in entries if name not in present]

@@ -18,7 +18,7 @@ from saber_assets.errors import InputError
 from saber_assets.materialize import NOTE_KEY
 from saber_assets.retrieval.assets import RETRIEVERS
 from saber_assets.retrieval.entry import Entry
-from saber_assets.retrieval.registry import registry
+from saber_assets.retrievers import retrievers_of
 from saber_assets.sources import source_events
 from saber_resources.errors import CheckError, SetupError
 from saber_resources.settings import Settings
@@ -73,7 +73,7 @@ class Board:
 def open_board(settings: Settings) -> Iterator[Board]:
     """Open a workdir for reading states or building."""
     with open_instance(settings.workdir) as instance:
-        entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
+        entries = retrievers_of(settings)
         yield Board(settings, build_definitions(settings), instance, entries)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 from saber_assets.errors import InputError
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.machine import Machine, this_machine
-from saber_assets.retrieval.registry import BUILTIN, field_systems, registry
+from saber_assets.retrieval.registry import BUILTIN, field_systems
 from saber_assets.retrieval.requirements import gpu_gib, lacking
 from saber_assets.retrieval.systems import SIZE, UNITS, System
+from saber_assets.retrievers import retrievers_of
 from saber_resources.settings import Settings
 
 Row = dict[str, Any]
@@ -29,7 +30,7 @@ def retriever_rows(settings: Settings, machine: Machine | None = None) -> list[R
         InputError: for a malformed `systems.toml` or list of own retrievers.
     """
     place = settings.workdir.own_retrievers
-    on_board = registry(settings.profile.retrieval.retrievers, place)
+    on_board = retrievers_of(settings)
     systems = field_systems(place)
     known = machine or this_machine()
     rows = [

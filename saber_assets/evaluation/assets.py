@@ -30,12 +30,13 @@ from saber_assets.materialize import Values, declare, hand_over
 from saber_assets.plots import histogram, intervals, lines, shown, squares
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import Entry
-from saber_assets.retrieval.registry import VERSION_KEY, inputs_of, registry
+from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.tables import (
     RETRIEVER_FAILURES,
     RETRIEVER_SCORES,
     SETTINGS,
 )
+from saber_assets.retrievers import retrievers_of
 from saber_assets.table import Table
 from saber_resources.settings import Settings
 from saber_resources.warehouse import table_path
@@ -128,7 +129,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
 
 
 def _entries(settings: Settings) -> dict[str, Entry]:
-    return registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
+    return retrievers_of(settings)
 
 
 def _current_version(instance: dg.DagsterInstance, entry: Entry) -> str | None:

@@ -7,9 +7,10 @@ import polars as pl
 
 from saber_assets.errors import InputError
 from saber_assets.materialize import declare, hand_over
-from saber_assets.retrieval.registry import VERSION_KEY, registry
+from saber_assets.retrieval.registry import VERSION_KEY
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
+from saber_assets.retrievers import retrievers_of
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
 
@@ -35,7 +36,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         relevance_ratings: pl.DataFrame,
     ) -> Iterator[dg.Output[pl.DataFrame]]:
         name = context.partition_key
-        entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
+        entries = retrievers_of(settings)
         if name not in entries:
             raise InputError(
                 f"there is no retriever '{name}' in the registry",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NoReturn
 
+from saber_assets.asking import ChatModel
 from saber_assets.candidates.tables import CANDIDATE_POOLS
 from saber_assets.corpus.tables import DEDUPED_CORPUS
 from saber_assets.errors import InputError
 from saber_assets.retrieval.builtin import BUILTIN
+from saber_assets.retrieval.drivers.driver import ChatOpener, Surroundings
 from saber_assets.retrieval.entry import Entry, version_of
 from saber_assets.retrieval.field import OWN_SYSTEMS, system_entry
 from saber_assets.retrieval.machine import this_machine
@@ -19,7 +22,7 @@ from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import System, load_systems
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 
-__all__ = ["BUILTIN", "VERSION_KEY", "Entry", "field_systems", "inputs_of", "registry"]
+__all__ = ["BUILTIN", "VERSION_KEY", "Entry", "field_systems", "inputs_of", "no_chat", "registry"]
 
 VERSION_KEY = "saber/retriever_version"
 """Under which the version of a retriever is kept with its scores."""
@@ -43,13 +46,21 @@ def field_systems(own_path: Path) -> dict[str, System]:
     return load_systems(own_path.with_name(OWN_SYSTEMS))
 
 
-def registry(names: Sequence[str], own_path: Path) -> dict[str, Entry]:
+def no_chat(model: str, url: str, key_variable: str) -> AbstractContextManager[ChatModel]:
+    """Refuse to open a language model: for those who only list retrievers."""
+    raise AssertionError(f"nobody said how to reach {model}")
+
+
+def registry(
+    names: Sequence[str], own_path: Path, open_chat: ChatOpener = no_chat
+) -> dict[str, Entry]:
     """Return the entries in force, by name.
 
     Args:
         names: the built-in retrievers and systems of the field that are wanted; names of own ones
             are welcome, too.
         own_path: the list of own retrievers; all of them are in force.
+        open_chat: how retrievers reach language models.
 
     Returns:
         Built-in entries in the order of `BUILTIN`, then systems of the field in that of their
@@ -71,9 +82,9 @@ def registry(names: Sequence[str], own_path: Path) -> dict[str, Entry]:
                 f"there is no retriever '{unknown[0]}'",
                 f"the known ones are: {', '.join(known)}, and the systems of `saber retrievers`",
             )
-        machine = this_machine()
+        around = Surroundings(this_machine(), systems, own_path.parent, open_chat)
         entries |= {
-            name: system_entry(system, systems, machine, own_path.parent)
+            name: system_entry(system, around)
             for name, system in systems.items()
             if name in further
         }

@@ -5,28 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from saber_assets.retrieval.drivers.driver import Driver
+from saber_assets.retrieval.drivers.table import driver_of
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.systems import System
-
-EXTRA = "pip install 'saber-platform[models]'"
-PACKAGES: dict[str, tuple[tuple[str, ...], str]] = {
-    "transformers": (("torch", "transformers"), EXTRA),
-    "sentence-transformers": (("torch", "sentence_transformers"), EXTRA),
-    "vllm": (("vllm",), "install vllm in an environment of its own"),
-    "pylate": (("pylate",), "pip install pylate"),
-    "splade": (("torch", "sentence_transformers"), EXTRA),
-    "gritlm": (("gritlm",), "pip install gritlm"),
-    "api:openai": (("openai",), "pip install openai"),
-    "api:gemini": ((), ""),
-    "pya0": (("pya0",), "pip install pya0"),
-    "lexical": ((), ""),
-}
-DRIVEN = {
-    "bi-encoder": ("transformers",),
-    "cross-encoder": ("transformers",),
-    "lexical": ("lexical",),
-}
-"""The backends that this project drives, by family."""
 
 CPU_PARAMETERS = 1_000_000_000
 """Above it, a CPU would take weeks."""
@@ -38,7 +20,7 @@ class Need(NamedTuple):
     """What a system lacks.
 
     Attributes:
-        kind: one word: driver, packages, contract, weights, GPU, consent or key.
+        kind: one word: driver, packages, contract, endpoint, weights, GPU, consent or key.
         sentence: what it is, and how to get it.
     """
 
@@ -68,23 +50,36 @@ def lacking(system: System, systems: Mapping[str, System], machine: Machine) -> 
         systems: all of them, by name: a rewriter names the one behind it.
         machine: see `this_machine`.
     """
-    driven = [name for name in DRIVEN.get(system.family, ()) if name in system.backends]
-    backend = driven[0] if driven else system.backends[0]
-    found = [] if driven else [_no_driver(system, backend)]
-    found += _packages(backend, machine)
-    found += _contract(system) if driven else []
+    driver = driver_of(system, machine)
+    if driver is None:
+        backend = system.backends[0]
+        outside = "score it outside, as a retriever of your own"
+        found = [Need("driver", f"a driver for {system.family} by {backend}: {outside}")]
+        found += _needs_of_weights(system, systems, machine)
+    else:
+        found = _needs_of(driver, system, systems, machine)
     if system.base is not None:
-        found += _weights(str(system.rewriter), None, None, machine)
         below = systems.get(system.base)
         if below is not None:
-            found += _needs_of_weights(below, systems, machine)
+            found += lacking(below, systems, machine)
         else:
             found.append(Need("driver", f"the system '{system.base}', which no file describes"))
-    else:
-        found += _needs_of_weights(system, systems, machine)
     if system.key_variable is not None and not machine.variables.get(system.key_variable):
         found.append(Need("key", f"a key: set {system.key_variable}"))
     return tuple(dict.fromkeys(found))
+
+
+def _needs_of(
+    driver: Driver, system: System, systems: Mapping[str, System], machine: Machine
+) -> list[Need]:
+    found = _packages(driver, machine) + _unstated(driver, system)
+    if driver.served and system.served is None:
+        model = system.rewriter or system.model
+        sentence = f"an endpoint: vllm serve {model}, then served = its URL in systems.toml"
+        found.append(Need("endpoint", sentence))
+    if driver.weights:
+        found += _needs_of_weights(system, systems, machine)
+    return found
 
 
 def _needs_of_weights(
@@ -118,22 +113,15 @@ def _weights(model: str, weights: str | None, gated: bool | None, machine: Machi
     return [Need("weights", f"its weights: {how}")]
 
 
-def _packages(backend: str, machine: Machine) -> list[Need]:
-    names, install = PACKAGES[backend]
-    absent = [name.replace("_", "-") for name in names if not machine.installed(name)]
-    return [Need("packages", f"{' and '.join(absent)}: {install}")] if absent else []
+def _packages(driver: Driver, machine: Machine) -> list[Need]:
+    absent = [name.replace("_", "-") for name in driver.packages if not machine.installed(name)]
+    return [Need("packages", f"{' and '.join(absent)}: {driver.install}")] if absent else []
 
 
-def _contract(system: System) -> list[Need]:
-    if system.family != "bi-encoder" or system.contract() is not None:
+def _unstated(driver: Driver, system: System) -> list[Need]:
+    unknown = [name for name in driver.fields if getattr(system, name) is None]
+    if not unknown:
         return []
-    wanted = ("window", "pooling", "eos", "normalise", "query_template", "document_template")
-    unknown = [name for name in wanted if getattr(system, name) is None]
-    stated = f"state {' and '.join(unknown)} in systems.toml"
-    return [Need("contract", f"what nobody confirmed: {stated}")]
-
-
-def _no_driver(system: System, backend: str) -> Need:
-    served = backend in ("vllm", "sentence-transformers")
-    what = system.family if served and system.family != "bi-encoder" else backend
-    return Need("driver", f"a driver for {what}: score it outside, as a retriever of your own")
+    return [
+        Need("contract", f"what nobody confirmed: state {' and '.join(unknown)} in systems.toml")
+    ]

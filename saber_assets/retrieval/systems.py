@@ -57,9 +57,9 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)([MB])")
 UNITS = {"M": 10**6, "B": 10**9}
 
 _WEIGHTS = ("model", "parameters", "licence", "released", "window", "precision", "gated")
-_DENSE = ("pooling", "eos", "normalise", "query_template", "document_template")
+DENSE_FIELDS = ("pooling", "eos", "normalise", "query_template", "document_template")
 EXPECTED: dict[str, tuple[str, ...]] = {
-    "bi-encoder": (*_WEIGHTS, *_DENSE),
+    "bi-encoder": (*_WEIGHTS, *DENSE_FIELDS),
     "learned-sparse": (*_WEIGHTS, "query_template", "document_template"),
     "late-interaction": (*_WEIGHTS, "query_template", "document_template"),
     "cross-encoder": (*_WEIGHTS, "pair_template"),
@@ -87,6 +87,9 @@ class System(BaseModel):
         model: id on the hub, at the API, or of a built-in retriever.
         revision: commit of the weights.
         weights: a person's folder with the weights.
+        served: a person's URL of an OpenAI-compatible endpoint that serves it, such as
+            http://127.0.0.1:8000/v1; of a rewriter, the rewriting model.
+        served_model: its name there, where it isn't that of the model.
         rewriter: hub id of the model that rewrites queries.
         base: name of the system behind the rewriter.
         size: as its name states it, such as "8B".
@@ -127,6 +130,8 @@ class System(BaseModel):
     model: str | None = None
     revision: str | None = None
     weights: str | None = None
+    served: str | None = None
+    served_model: str | None = None
     rewriter: str | None = None
     base: str | None = None
     size: str | None = None
@@ -225,7 +230,8 @@ class System(BaseModel):
 
         Where the precision isn't confirmed it is float32, which holds whatever the weights do.
         """
-        if self.family != "bi-encoder" or any(getattr(self, field) is None for field in _DENSE):
+        unstated = any(getattr(self, field) is None for field in DENSE_FIELDS)
+        if self.family != "bi-encoder" or unstated:
             return None
         if self.window is None:
             return None

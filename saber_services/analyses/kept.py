@@ -13,9 +13,9 @@ import polars as pl
 from saber_assets.errors import InputError
 from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.retrieval.entry import Entry
-from saber_assets.retrieval.registry import registry
 from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import shipped_systems
+from saber_assets.retrievers import retrievers_of
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table, table_files
 
@@ -89,8 +89,7 @@ class Kept:
     @cached_property
     def entries(self) -> dict[str, Entry]:
         """The registry's entries in force, by name."""
-        own = self.settings.workdir.own_retrievers
-        return registry(self.settings.profile.retrieval.retrievers, own)
+        return retrievers_of(self.settings)
 
     @cached_property
     def type_codes(self) -> dict[str, str]:

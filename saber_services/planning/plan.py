@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from saber_assets.definitions import build_definitions
-from saber_assets.retrieval.registry import registry
+from saber_assets.retrievers import retrievers_of
 from saber_resources.settings import Settings
 from saber_services.builder import Board, open_board
 from saber_services.planning.estimates import Rates, rates_of
@@ -150,7 +150,7 @@ def _open(settings: Settings) -> Iterator[Board]:
         with open_board(settings) as board:
             yield board
         return
-    entries = registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers)
+    entries = retrievers_of(settings)
     with dg.DagsterInstance.ephemeral() as instance:
         yield Board(settings, build_definitions(settings), instance, entries)
 

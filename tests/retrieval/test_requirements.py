@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from saber_assets.errors import InputError
 from saber_assets.retrieval import machine as machine_module
 from saber_assets.retrieval.builtin import BUILTIN
+from saber_assets.retrieval.drivers.driver import Surroundings
 from saber_assets.retrieval.field import system_entry
 from saber_assets.retrieval.machine import Machine, this_machine
 from saber_assets.retrieval.own import check_name
-from saber_assets.retrieval.registry import registry
+from saber_assets.retrieval.registry import no_chat, registry
 from saber_assets.retrieval.requirements import gpu_gib, lacking
 from saber_assets.retrieval.systems import load_systems, shipped_systems
 from saber_resources.profiles import load_profile
@@ -26,6 +27,10 @@ SYSTEMS = shipped_systems()
 
 def machine(tmp_path: Path, *, gpu: float = 0, packages=("torch", "transformers"), **variables):
     return Machine(gpu, lambda name: name in packages, variables, tmp_path / "hub")
+
+
+def around(tmp_path: Path) -> Surroundings:
+    return Surroundings(machine(tmp_path), SYSTEMS, tmp_path, no_chat)
 
 
 def put_weights(tmp_path: Path, model: str) -> Path:
@@ -45,11 +50,11 @@ def test_each_thing_that_is_missing_is_told(tmp_path: Path) -> None:
     assert kinds("qwen3-embedding-8b", nothing) == ["packages", "weights", "GPU"]
     assert kinds("qwen3-embedding-0.6b", nothing) == ["packages", "weights"]
     assert kinds("diver-4b", nothing) == ["packages", "contract", "weights", "GPU"]
-    assert kinds("reasonir-8b", nothing) == ["driver", "packages", "weights", "GPU", "consent"]
+    assert kinds("reasonir-8b", nothing) == ["driver", "weights", "GPU", "consent"]
     assert kinds("gemini-001", nothing) == ["driver", "key"]
     assert kinds("gemini-001", machine(tmp_path, GEMINI_API_KEY="k")) == ["driver"]
     assert kinds("bm25", nothing) == []
-    assert kinds("rank1-7b", nothing) == ["driver", "packages", "weights", "GPU"]
+    assert kinds("rank1-7b", nothing) == ["driver", "weights", "GPU"]
 
 
 def test_weights_and_memory_that_are_there_are_not_asked_for(tmp_path: Path) -> None:
@@ -99,7 +104,6 @@ def test_a_gated_model_asks_for_its_licence(tmp_path: Path) -> None:
 def test_a_rewriter_needs_what_is_behind_it(tmp_path: Path) -> None:
     needs = lacking(SYSTEMS["inf-x-retriever"], SYSTEMS, machine(tmp_path))
     told = " ".join(need.sentence for need in needs)
-    assert "infly/inf-query-aligner" in told
     assert "infly/inf-retriever-v1-pro" in told
     assert gpu_gib(SYSTEMS["reasonembed-qwen3-8b-rewrite"], SYSTEMS) == gpu_gib(
         SYSTEMS["reasonembed-qwen3-8b"], SYSTEMS
@@ -123,7 +127,7 @@ def test_the_memory_asked_for_holds_the_weights() -> None:
 
 
 def test_an_entry_tells_all_that_it_lacks(tmp_path: Path) -> None:
-    entry = system_entry(SYSTEMS["rader-7b"], SYSTEMS, machine(tmp_path), tmp_path)
+    entry = system_entry(SYSTEMS["rader-7b"], around(tmp_path))
     assert (entry.family, entry.type_code) == ("dense", "RB")
     told = entry.missing()
     assert told is not None
@@ -136,7 +140,7 @@ def test_an_entry_tells_all_that_it_lacks(tmp_path: Path) -> None:
 def test_the_version_follows_what_decides_scores(tmp_path: Path) -> None:
     def version(**changes: object) -> str:
         system = SYSTEMS["bge-m3"].model_copy(update=changes)
-        return system_entry(system, SYSTEMS, machine(tmp_path), tmp_path).version
+        return system_entry(system, around(tmp_path)).version
 
     assert version() == version(caveats=("Something.",), weights="/elsewhere", licence=None)
     assert len({version(), version(window=512), version(pooling="mean"), version(eos="x")}) == 4

@@ -12,7 +12,7 @@ import pytest
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.builtin import BUILTIN
-from saber_assets.retrieval.requirements import DRIVEN, PACKAGES
+from saber_assets.retrieval.drivers.table import DRIVERS
 from saber_assets.retrieval.systems import (
     EXPECTED,
     SIZE,
@@ -116,7 +116,7 @@ def test_sizes_are_those_in_the_published_names(name: str) -> None:
 def test_each_card_is_whole(name: str) -> None:
     system = shipped_systems()[name]
     assert system.name == name
-    assert set(system.backends) <= set(PACKAGES)
+    assert set(system.backends) <= set(get_args(Backend))
     stated = {field for field in EXPECTED[system.family] if getattr(system, field) is not None}
     assert stated.isdisjoint(system.unconfirmed)
     assert stated | set(system.unconfirmed) >= set(EXPECTED[system.family])
@@ -175,8 +175,11 @@ def test_the_published_input_formats() -> None:
 
 def test_the_names_of_families_and_backends_are_known() -> None:
     assert set(EXPECTED) == set(get_args(Family))
-    assert set(PACKAGES) == set(get_args(Backend))
-    assert set(DRIVEN) <= set(get_args(Family))
+    kinds = [(driver.family, driver.backend) for driver in DRIVERS]
+    assert len(kinds) == len(set(kinds))
+    assert {family for family, _ in kinds} <= set(get_args(Family))
+    assert {backend for _, backend in kinds} <= set(get_args(Backend))
+    assert all(driver.install for driver in DRIVERS if driver.packages)
 
 
 def test_contracts_are_made_where_all_is_confirmed() -> None:

@@ -1,0 +1,82 @@
+"""A driver: what turns the card of a system into a retriever, and what it takes to do so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from saber_assets.asking import ChatModel
+from saber_assets.retrieval.machine import Machine, fingerprint
+from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.systems import System
+
+EXTRA = "pip install 'saber-platform[models]'"
+VECTORS = "vectors.sqlite"
+
+ChatOpener = Callable[[str, str, str], AbstractContextManager[ChatModel]]
+"""From a model's name, the URL of its endpoint and the NAME of the variable that holds the key
+("" for none) to the model; answers are kept, and none is paid for twice."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a driver finds around the system that it runs.
+
+    Attributes:
+        machine: see `this_machine`.
+        systems: all systems, by name.
+        folder: the workdir, where document vectors are kept.
+        open_chat: how language models behind an endpoint are reached.
+    """
+
+    machine: Machine
+    systems: Mapping[str, System]
+    folder: Path
+    open_chat: ChatOpener
+
+    @property
+    def vectors(self) -> Path:
+        """The file in which vectors are kept."""
+        return self.folder / VECTORS
+
+    def weights_of(self, system: System) -> Path | None:
+        """Return the folder with a system's weights, or None."""
+        if system.model is None:
+            return None
+        return self.machine.folder_of(system.model, system.weights, system.revision)
+
+    def weights_print(self, system: System) -> str:
+        """Return a hash of a system's weights, "absent" without them."""
+        folder = self.weights_of(system)
+        return "absent" if folder is None else fingerprint(folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driver:
+    """What runs the systems of one family by one backend.
+
+    Attributes:
+        family: of the systems.
+        backend: as in `System.backends`.
+        make: makes the retriever of a system that lacks nothing.
+        revision: raised whenever the scores change.
+        packages: import names of what must be installed.
+        install: the command that installs them.
+        distributions: packages whose versions decide scores.
+        served: whether an endpoint serves the model; its URL is `System.served`.
+        weights: whether the model's weights must be on this machine.
+        fields: what the card must state.
+    """
+
+    family: str
+    backend: str
+    make: Callable[[System, Surroundings], Retriever]
+    revision: int
+    packages: tuple[str, ...] = ()
+    install: str = ""
+    distributions: tuple[str, ...] = ()
+    served: bool = False
+    weights: bool = True
+    fields: tuple[str, ...] = ()

@@ -1,0 +1,31 @@
+"""All drivers, and which of them runs a system."""
+
+from __future__ import annotations
+
+from saber_assets.retrieval.drivers import lexical, transformers_dense, transformers_pairs
+from saber_assets.retrieval.drivers.driver import Driver
+from saber_assets.retrieval.machine import Machine
+from saber_assets.retrieval.systems import System
+
+DRIVERS: tuple[Driver, ...] = (
+    lexical.DRIVER,
+    transformers_dense.DRIVER,
+    transformers_pairs.DRIVER,
+)
+
+
+def driver_of(system: System, machine: Machine) -> Driver | None:
+    """Return what runs a system, or None where nothing does.
+
+    A system whose card names an endpoint is served by it. Otherwise the first of its backends
+    counts that runs on this machine and whose packages are here, else the first that is driven.
+    """
+    able = [
+        driver
+        for backend in system.backends
+        for driver in DRIVERS
+        if (driver.family, driver.backend) == (system.family, backend)
+    ]
+    wanted = [driver for driver in able if driver.served == (system.served is not None)] or able
+    complete = [d for d in wanted if all(machine.installed(name) for name in d.packages)]
+    return next(iter([*complete, *wanted]), None)

@@ -1,0 +1,37 @@
+"""Dense bi-encoders by transformers."""
+
+from __future__ import annotations
+
+from saber_assets.retrieval import contract, dense
+from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
+from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.systems import DENSE_FIELDS, System
+from saber_assets.retrieval.vector_cache import VectorCache
+
+
+def make(system: System, around: Surroundings) -> Retriever:
+    """Return a bi-encoder whose document vectors are kept on disk."""
+    from saber_assets.retrieval.transformers_encoder import TransformersEncoder
+
+    stated = system.contract()
+    if stated is None:
+        raise AssertionError("a system without a contract lacks it, and is never made")
+    place = str(around.weights_of(system) or system.model)
+    encoder = TransformersEncoder.load(
+        place, stated, trust_remote_code=system.trust_remote_code and system.accepted_code
+    )
+    key = stated.key(f"{system.model} {around.weights_print(system)}")
+    disk = VectorCache(around.vectors, key, encoder.dimension)
+    return dense.DenseRetriever(encoder, disk=disk)
+
+
+DRIVER = Driver(
+    family="bi-encoder",
+    backend="transformers",
+    make=make,
+    revision=100 * contract.REVISION + dense.REVISION,
+    packages=("torch", "transformers"),
+    install=EXTRA,
+    distributions=("torch", "transformers"),
+    fields=("window", *DENSE_FIELDS),
+)
