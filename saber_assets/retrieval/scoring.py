@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from saber_assets.errors import InputError
 from saber_assets.retrieval.own import reason_of
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.sanity import RatingsRetriever
@@ -48,9 +49,11 @@ def score_pools(
     """Score every pool in every setting.
 
     A retriever sees texts only, documents in the order of their ids. Where it has a method
-    `prepare`, that gets all distinct documents of a setting first. An exception, a wrong number
-    of scores, or a score that isn't a finite number costs that query in that setting: it becomes
-    a row of the failures, and the others go on.
+    `prepare`, that gets all distinct documents of a setting first; a method `prepare_queries`
+    then gets all distinct queries. An exception, a wrong number of scores, or a score that isn't
+    a finite number costs that query in that setting: it becomes a row of the failures, and the
+    others go on. An `InputError` ends it: a key that is refused, or a server that is gone, would
+    fail every query in the same way.
 
     Args:
         entry_name: the retriever's name in the registry.
@@ -69,6 +72,7 @@ def score_pools(
     Raises:
         ValueError: for an unknown or repeated setting, a repeated candidate, an id that the
             corpus lacks, or the row `ratings` without ratings.
+        InputError: by a retriever that can't go on until a person mends something.
     """
     if len(set(settings)) < len(settings):
         raise ValueError(f"repeated settings: {list(settings)}")
@@ -150,8 +154,10 @@ def _score_setting(
     """Return a score for each pool member, NaN where the query failed, and the reasons."""
     candidates = pools.members["candidate_id"].to_list()
     shown = {key: document_text(*texts[key], setting) for key in dict.fromkeys(candidates)}
+    asked = [query_text(*texts[query_id], setting) for query_id in pools.queries]
     scores = np.full(len(candidates), np.nan)
-    fault = _prepare(retriever, list(dict.fromkeys(shown.values())))
+    fault = _hand_over(retriever, "prepare", shown.values())
+    fault = fault or _hand_over(retriever, "prepare_queries", asked)
     reasons: dict[str, str] = {}
     for number, query_id in enumerate(pools.queries):
         first, last = pools.starts[number], pools.starts[number + 1]
@@ -159,10 +165,12 @@ def _score_setting(
         try:
             if fault:
                 raise _UnusableScoresError(fault)
-            answer = score(number, query_text(*texts[query_id], setting), documents)
+            answer = score(number, asked[number], documents)
             scores[first:last] = _checked(answer, last - first)
         except _UnusableScoresError as error:
             reasons[query_id] = str(error)
+        except InputError:
+            raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  (a person's code may raise anything)
             reasons[query_id] = f"score failed, {reason_of(error)}"
         if progress is not None:
@@ -170,15 +178,17 @@ def _score_setting(
     return scores, reasons
 
 
-def _prepare(retriever: Retriever, documents: list[str]) -> str:
-    """Call the optional method `prepare`; return what went wrong, or an empty text."""
-    prepare = getattr(retriever, "prepare", None)
+def _hand_over(retriever: Retriever, method: str, texts: Iterable[str]) -> str:
+    """Call an optional method with distinct texts; return what went wrong, or an empty text."""
+    prepare = getattr(retriever, method, None)
     if not callable(prepare):
         return ""
     try:
-        prepare(documents)
+        prepare(list(dict.fromkeys(texts)))
+    except InputError:
+        raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a person's code may raise anything)
-        return f"prepare failed, {reason_of(error)}"
+        return f"{method} failed, {reason_of(error)}"
     return ""
 
 

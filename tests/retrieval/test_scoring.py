@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from saber_assets.errors import InputError
 from saber_assets.retrieval.bm25 import Bm25
 from saber_assets.retrieval.own import reason_of
 from saber_assets.retrieval.registry import BUILTIN
@@ -243,3 +244,41 @@ def test_the_order_of_the_tables_changes_nothing(name):
     forward = score_pools(name, "v", BUILTIN[name].make(), POOLS, CORPUS)
     backward = score_pools(name, "v", BUILTIN[name].make(), POOLS.reverse(), CORPUS.reverse())
     assert forward[0].equals(backward[0])
+
+
+def test_queries_are_handed_over_after_the_documents():
+    class Mine(Recorder):
+        def prepare_queries(self, queries):
+            assert self.prepared and not self.seen
+            self.prepared.append(list(queries))
+
+    mine = Mine()
+    run(mine)
+    assert sorted(mine.prepared[1]) == sorted({query for query, _ in mine.seen})
+
+
+def test_a_failing_prepare_queries_costs_its_setting():
+    class Mine(Recorder):
+        def prepare_queries(self, queries):
+            raise MemoryError("too many")
+
+    scores, failures = run(Mine())
+    assert scores.height == 0
+    assert set(failures["reason"]) == {"prepare_queries failed, MemoryError: too many"}
+
+
+@pytest.mark.parametrize("method", ["prepare", "prepare_queries", "score"])
+def test_what_a_person_must_mend_ends_it_at_once(method):
+    calls = []
+
+    class Mine(Recorder):
+        pass
+
+    def refuse(self, *texts):
+        calls.append(texts)
+        raise InputError("the key is refused", "set another")
+
+    setattr(Mine, method, refuse)
+    with pytest.raises(InputError, match="the key is refused: set another"):
+        run(Mine(), ("statement-full", "statement-statement"))
+    assert len(calls) == 1
