@@ -43,6 +43,8 @@ class Contract:
         normalise: whether each window's vector gets length 1 before the mean.
         window: tokens that the model reads at a time, special ones included.
         precision: of the weights, such as "bfloat16".
+        pool_template: whether what a template puts before the text counts in a mean; where not,
+            the special tokens before it don't count either.
     """
 
     query_template: str
@@ -52,6 +54,7 @@ class Contract:
     normalise: bool
     window: int
     precision: str
+    pool_template: bool = True
 
     def __post_init__(self) -> None:
         """Check what a wrong contract would only show in wrong scores.
@@ -72,7 +75,10 @@ class Contract:
 
     def key(self, weights: str) -> str:
         """Return a hash of the contract, of the weights' name, and of this code's revision."""
-        content = json.dumps([REVISION, weights, asdict(self)], sort_keys=True)
+        values = asdict(self)
+        if self.pool_template:  # as before there was a choice
+            del values["pool_template"]
+        content = json.dumps([REVISION, weights, values], sort_keys=True)
         return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
     def around(self, side: Side) -> tuple[str, str]:
@@ -144,19 +150,21 @@ def windows(
     ]
 
 
-def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def batches(lengths: Sequence[int], budget: int, most: int | None = None) -> list[list[int]]:
     """Group sequences of like length, so that little is padded.
 
     Args:
         lengths: tokens of each sequence.
         budget: most tokens of a batch, padding included; a longer sequence is a batch by itself.
+        most: sequences of a batch, where they are limited.
 
     Returns:
         Positions in `lengths`, each once, by ascending length.
     """
     groups: list[list[int]] = []
     for position in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
-        if groups and (len(groups[-1]) + 1) * lengths[position] <= budget:
+        grown = len(groups[-1]) + 1 if groups else 0
+        if grown and grown * lengths[position] <= budget and (most is None or grown <= most):
             groups[-1].append(position)
         else:
             groups.append([position])

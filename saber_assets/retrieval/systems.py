@@ -102,7 +102,10 @@ class System(BaseModel):
         instruction_slot: how an instruction enters the query: text with one {instruction} and
             one {query}.
         instruction: the documented default instruction; the published main runs use none.
-        query_task: task type of an API for queries; likewise `document_task`.
+        query_task: task type of an API for queries; likewise `document_task`. Of a model that
+            has adapters, the name of the adapter, for both sides.
+        bidirectional: whether tokens must see what stands behind them, though the architecture
+            doesn't by itself: tried when the model is loaded.
         pooling: how token vectors become one vector.
         pool_instruction: whether the tokens of the instruction count in the pool.
         eos: token that must end each window, "" for what the tokenizer adds by itself.
@@ -145,6 +148,7 @@ class System(BaseModel):
     instruction: str | None = None
     query_task: str | None = None
     document_task: str | None = None
+    bidirectional: bool = False
     pooling: Pooling | None = None
     pool_instruction: bool = True
     eos: str | None = None
@@ -243,6 +247,7 @@ class System(BaseModel):
             normalise=bool(self.normalise),
             window=self.window,
             precision=self.precision or "float32",
+            pool_template=self.pool_instruction,
         )
 
 

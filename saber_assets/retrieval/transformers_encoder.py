@@ -6,9 +6,11 @@ folder or from the hub's local cache; nothing is downloaded.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +116,17 @@ class TransformersEncoder:
         """How texts are encoded."""
         return self._contract
 
+    def with_query_template(self, template: str) -> Self:
+        """Return an encoder of the same model whose queries stand in another template."""
+        other = copy.copy(self)
+        other._contract = replace(self._contract, query_template=template)
+        other._envelopes = {**self._envelopes, "query": other._envelope("query")}
+        return other
+
+    def fits(self, text: str, side: Side) -> bool:
+        """Tell whether a text is read whole, in one window."""
+        return len(self.windows_of([text], side)[0]) == 1
+
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return document vectors of shape (texts, dimension)."""
         return self._encode(texts, "document")
@@ -167,15 +180,24 @@ class TransformersEncoder:
             rows = order[start : start + BLOCK]
             pieces, owners = self.windows_of([texts[row] for row in rows], side)
             vectors[rows] = averaged(
-                self._forward(pieces), owners, len(rows), self._contract.normalise
+                self._forward(pieces, self._skipped(side)),
+                owners,
+                len(rows),
+                self._contract.normalise,
             )
         return vectors
 
-    def _forward(self, pieces: list[Ids]) -> NDArray[np.float64]:
+    def _skipped(self, side: Side) -> int:
+        """Return how many leading tokens of each window stay out of a mean."""
+        if self._contract.pool_template or not self._contract.around(side)[0]:
+            return 0
+        return len(self._envelopes[side].head)
+
+    def _forward(self, pieces: list[Ids], skipped: int = 0) -> NDArray[np.float64]:
         """Return one vector a window, shape (windows, dimension)."""
         vectors = np.empty((len(pieces), self.dimension), dtype=np.float64)
         for rows, hidden, mask in self._passes(pieces):
-            vectors[rows] = self._pooled(hidden, mask)
+            vectors[rows] = self._pooled(hidden, mask, skipped)
         return vectors
 
     def _passes(self, pieces: list[Ids]) -> Iterator[tuple[list[int], Any, NDArray[np.int64]]]:
@@ -192,14 +214,19 @@ class TransformersEncoder:
                 for name, values in inputs.items()
             }
             with torch.inference_mode():
-                yield rows, self._model(**tensors).last_hidden_state, mask
+                yield rows, self._hidden(tensors), mask
 
-    def _pooled(self, hidden: Any, mask: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _hidden(self, tensors: dict[str, Any]) -> Any:
+        """Return the vectors of all tokens of a batch."""
+        return self._model(**tensors).last_hidden_state
+
+    def _pooled(self, hidden: Any, mask: NDArray[np.int64], skipped: int) -> NDArray[np.float64]:
         """Pool on the CPU; where one token is read, only that token's vectors travel there."""
         import torch
 
         if self._contract.pooling == "mean":
-            return pool(hidden.float().cpu().numpy(), mask, "mean")
+            skip = np.full(len(mask), skipped) if skipped else None
+            return pool(hidden.float().cpu().numpy(), mask, "mean", skip)
         places = torch.from_numpy(read_from(mask, self._contract.pooling)).to(hidden.device)
         rows = torch.arange(hidden.shape[0], device=hidden.device)
         read: NDArray[np.float64] = hidden[rows, places].double().cpu().numpy()
