@@ -119,10 +119,13 @@ def _refuse_stale(board: Board) -> None:
 
 def _gather(settings: Settings, wish: Wish) -> tuple[Benchmark, LeftOut | None]:
     tables = settings.workdir.tables
-    scores = None
-    if table_files(tables, RETRIEVER_SCORES.name):
-        scores = read_table(tables, RETRIEVER_SCORES.name)
-        scores = scores.filter(pl.col("setting") == wish.setting)
+    parts = [
+        read_table(tables, RETRIEVER_SCORES.name, file.stem).filter(
+            pl.col("setting") == wish.setting
+        )
+        for file in table_files(tables, RETRIEVER_SCORES.name)
+    ]
+    scores = pl.concat(parts) if parts else None
     corpus, queries, pools, judgments, ratings = (read_table(tables, name) for name in RELEASED)
     benchmark = from_tables(corpus, queries, pools, ratings, judgments, scores)
     left_out = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from saber_assets.evaluation.ndcg import Ndcg, Places
 from saber_assets.evaluation.rankings import (
     Measure,
     MeasureError,
@@ -24,6 +26,27 @@ System = tuple[str, str]
 
 _DOCUMENT = ["query_id", "candidate_id"]
 _SYSTEM = ["retriever", "setting"]
+_READ = [*_SYSTEM, *_DOCUMENT, "score"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Frames that are read one after the other, anew each time: none stays in memory.
+
+    Attributes:
+        names: of the parts, in order.
+        read: returns the part of a name.
+    """
+
+    names: Sequence[str]
+    read: Callable[[str], pl.DataFrame]
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        return map(self.read, self.names)
+
+
+Scores = pl.DataFrame | Iterable[pl.DataFrame]
+"""RETRIEVER_SCORES, whole or in parts; a system is wholly in one of them."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +69,20 @@ class Aligned:
     pools: Pools
     missed: Flags
 
-    def values(self, measure: Measure, relevance: Floats | None = None) -> Floats:
-        """Return float64 (S, Q), the measure, 0 where a system missed a query.
+    def values(self, measure: Measure) -> Floats:
+        """Return float64 (S, Q), the measure, 0 where a system missed a query."""
+        return np.where(self.missed, 0.0, measure.values(self.rankings, self.pools))
+
+    def values_at(self, measure: Ndcg, places: Places, relevance: Floats) -> Floats:
+        """Return float64 (S, Q), nDCG by other relevances, 0 where a system missed a query.
 
         Args:
-            measure: such as `Ndcg()`.
-            relevance: (N,) other relevances of the same documents; None for the ratings.
+            measure: with its gain and cutoff.
+            places: from `best_places` of the same rankings.
+            relevance: (N,) other relevances of the same documents.
         """
-        rankings, pools = self.rankings, self.pools
-        if relevance is not None:
-            rankings = Rankings(relevance, rankings.scores, rankings.offsets)
-            pools = Pools(relevance, pools.offsets)
-        return np.where(self.missed, 0.0, measure.values(rankings, pools))
+        pools = Pools(relevance, self.pools.offsets)
+        return np.where(self.missed, 0.0, measure.values_at(places, relevance, pools))
 
 
 @dataclass(frozen=True)
@@ -77,10 +102,11 @@ class MeasureMatrix:
     failed: Flags
 
 
-def align(scores: pl.DataFrame, failures: pl.DataFrame, ratings: pl.DataFrame) -> Aligned:
+def align(scores: Scores, failures: pl.DataFrame, ratings: pl.DataFrame) -> Aligned:
     """Bring scores onto the rated candidates.
 
-    Candidates without a rating are left out, and queries without any rated candidate.
+    Candidates without a rating are left out, and queries without any rated candidate. Of scores in
+    parts only one part is held at a time, beside the S x N numbers that are returned.
 
     Args:
         scores: RETRIEVER_SCORES, of any number of retrievers and settings.
@@ -88,25 +114,27 @@ def align(scores: pl.DataFrame, failures: pl.DataFrame, ratings: pl.DataFrame) -
         ratings: RELEVANCE_RATINGS, or its columns query_id, candidate_id and rating.
 
     Raises:
-        MeasureError: with the ids, on NaN scores, documents scored or rated twice, and a query of
-            which a retriever scored some rated candidates but not all.
+        MeasureError: with the ids, on NaN scores, documents scored or rated twice, a system in two
+            parts, and a query of which a retriever scored some rated candidates but not all.
     """
     documents, query_ids, pools = _judged(ratings)
-    nan = scores.filter(pl.col("score").is_nan() | pl.col("score").is_null())
-    if nan.height:
-        raise MeasureError("NaN scores of", nan.select(*_SYSTEM, *_DOCUMENT).rows())
-    placed = scores.join(documents.with_row_index("place"), on=_DOCUMENT, how="left")
-    by_system = {(str(key[0]), str(key[1])): frame for key, frame in placed.group_by(_SYSTEM)}
+    placed = documents.with_row_index("place")
+    rows: dict[System, tuple[Floats, Flags]] = {}
+    for part in [scores] if isinstance(scores, pl.DataFrame) else scores:
+        for system, frame in _by_system(part, placed):
+            if system in rows:
+                raise MeasureError("scores in two parts of", [system])
+            rows[system] = _scored(documents, pools, frame, system)
     failed = {
         (str(key[0]), str(key[1])): set(frame["query_id"])
         for key, frame in failures.group_by(_SYSTEM)
     }
-    systems = sorted({*by_system, *failed}) if query_ids else []
+    systems = sorted({*rows, *failed}) if query_ids else []
     matrix = np.zeros((len(systems), documents.height))
     missed = np.ones((len(systems), len(query_ids)), dtype=np.bool_)
     for row, system in enumerate(systems):
-        if system in by_system:
-            matrix[row], missed[row] = _scored(documents, pools, by_system[system], system)
+        if system in rows:
+            matrix[row], missed[row] = rows.pop(system)  # both are never whole at once
         listed = failed.get(system, set())
         missed[row] |= np.array([query in listed for query in query_ids])
     rankings = Rankings(pools.relevance, matrix, pools.offsets)
@@ -143,6 +171,18 @@ def _judged(ratings: pl.DataFrame) -> tuple[pl.DataFrame, list[str], Pools]:
     sizes = rated.group_by("query_id", maintain_order=True).len()
     offsets = np.concatenate([[0], sizes["len"].to_numpy().cumsum()]).astype(np.int64)
     return rated.select(_DOCUMENT), sizes["query_id"].to_list(), Pools(relevance, offsets)
+
+
+def _by_system(
+    scores: pl.DataFrame, placed: pl.DataFrame
+) -> Iterator[tuple[System, pl.DataFrame]]:
+    """Yield each system's scores with `place`, the row of the rated document."""
+    nan = scores.filter(pl.col("score").is_nan() | pl.col("score").is_null())
+    if nan.height:
+        raise MeasureError("NaN scores of", nan.select(*_SYSTEM, *_DOCUMENT).rows())
+    for key, frame in scores.select(_READ).group_by(_SYSTEM):
+        system = (str(key[0]), str(key[1]))
+        yield system, frame.join(placed, on=_DOCUMENT, how="left")
 
 
 def _scored(

@@ -11,7 +11,7 @@ import dagster as dg
 import polars as pl
 from dagster import AssetExecutionContext
 
-from saber_assets.evaluation.alignment import measure_matrix
+from saber_assets.evaluation.alignment import Parts, measure_matrix
 from saber_assets.evaluation.gain_variants import VARIANTS, compare_variants, gain_variants
 from saber_assets.evaluation.leaderboard import build_leaderboard, measure_queries
 from saber_assets.evaluation.ndcg import Ndcg
@@ -75,8 +75,8 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             if (version := _current_version(context.instance, entry)) is not None
         }
         measured = measure_queries(
-            _partitions(settings, RETRIEVER_SCORES, versions),
-            _partitions(settings, RETRIEVER_FAILURES, versions),
+            _scores(settings, versions),
+            _failures(settings, versions),
             relevance_ratings,
             measure,
         )
@@ -160,10 +160,23 @@ def _latest(
     return records[0].asset_materialization if records else None
 
 
-def _partitions(settings: Settings, table: Table, names: Iterable[str]) -> pl.DataFrame:
-    paths = [table_path(settings.workdir.tables, table.name, name) for name in names]
-    frames = [pl.read_parquet(path, hive_partitioning=False, glob=False) for path in paths]
-    return pl.concat(frames) if frames else table.empty()
+def _scores(settings: Settings, names: Iterable[str]) -> Parts:
+    """Return the scores by some retrievers, of which one at a time is in memory."""
+    return Parts(tuple(names), lambda name: _partition(settings, RETRIEVER_SCORES, name))
+
+
+def _failures(settings: Settings, names: Iterable[str]) -> pl.DataFrame:
+    return pl.concat(
+        [
+            RETRIEVER_FAILURES.empty(),
+            *(_partition(settings, RETRIEVER_FAILURES, name) for name in names),
+        ]
+    )
+
+
+def _partition(settings: Settings, table: Table, name: str) -> pl.DataFrame:
+    path = table_path(settings.workdir.tables, table.name, name)
+    return pl.read_parquet(path, hive_partitioning=False, glob=False)
 
 
 def _gain_variants(settings: Settings) -> dg.AssetsDefinition:
@@ -273,12 +286,9 @@ def _without_sanity(measures: pl.DataFrame) -> pl.DataFrame:
     return measures.filter(~pl.col("retriever").is_in(ends))
 
 
-def _scored(settings: Settings, measures: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _scored(settings: Settings, measures: pl.DataFrame) -> tuple[Parts, pl.DataFrame]:
     names = sorted(_without_sanity(measures)["retriever"].unique())
-    return (
-        _partitions(settings, RETRIEVER_SCORES, names),
-        _partitions(settings, RETRIEVER_FAILURES, names),
-    )
+    return _scores(settings, names), _failures(settings, names)
 
 
 def _squares(tests: pl.DataFrame) -> dict[str, Any]:

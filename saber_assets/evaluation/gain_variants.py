@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from saber_assets.evaluation.alignment import Aligned, align
-from saber_assets.evaluation.ndcg import Gain, Ndcg
+from saber_assets.evaluation.alignment import Aligned, Scores, align
+from saber_assets.evaluation.ndcg import Gain, Ndcg, Places, best_places
 from saber_assets.evaluation.order_comparison import OrderComparison, compare_orders
 
 RATED_UP_TO = 5.0
@@ -35,7 +35,7 @@ VARIANTS = (Variant(), Variant(3.0), Variant(5.0, "linear"), Variant(3.0, "linea
 
 
 def gain_variants(
-    scores: pl.DataFrame,
+    scores: Scores,
     failures: pl.DataFrame,
     ratings: pl.DataFrame,
     variants: Sequence[Variant] = VARIANTS,
@@ -46,7 +46,7 @@ def gain_variants(
     A linear gain does not depend on the range, for nDCG is a quotient.
 
     Args:
-        scores: RETRIEVER_SCORES.
+        scores: RETRIEVER_SCORES; see `Scores`.
         failures: RETRIEVER_FAILURES.
         ratings: RELEVANCE_RATINGS.
         variants: without repeats.
@@ -60,7 +60,10 @@ def gain_variants(
         MeasureError: see `alignment.align`.
     """
     aligned = align(scores, failures, ratings)
-    frames = [_means(aligned, variant, place, cutoff) for place, variant in enumerate(variants)]
+    places = best_places(aligned.rankings, cutoff)  # which no gain changes
+    frames = [
+        _means(aligned, places, variant, number, cutoff) for number, variant in enumerate(variants)
+    ]
     means = pl.concat(frames) if frames else _EMPTY
     order = ["setting", "place", "mean", "retriever"]
     return means.sort(order, descending=[False, False, True, False]).drop("place")
@@ -99,11 +102,13 @@ _EMPTY = pl.DataFrame(
 )
 
 
-def _means(aligned: Aligned, variant: Variant, place: int, cutoff: int) -> pl.DataFrame:
+def _means(
+    aligned: Aligned, places: Places, variant: Variant, place: int, cutoff: int
+) -> pl.DataFrame:
     relevance = aligned.pools.relevance * (variant.top / RATED_UP_TO)
     rows = []
     if aligned.systems:
-        values = aligned.values(Ndcg(variant.gain, cutoff), relevance)
+        values = aligned.values_at(Ndcg(variant.gain, cutoff), places, relevance)
         for (retriever, setting), mean in zip(
             aligned.systems, values.mean(axis=1).tolist(), strict=True
         ):

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from saber_assets.correlation import spearman
+from saber_assets.evaluation.alignment import Scores
 from saber_assets.evaluation.leaderboard import measure_queries
 from saber_assets.evaluation.order_comparison import OrderComparison, compare_orders
 from saber_assets.evaluation.rankings import Measure
@@ -43,7 +44,7 @@ class JudgeSwap:
 
 
 def judge_swap(
-    scores: pl.DataFrame,
+    scores: Scores,
     failures: pl.DataFrame,
     ratings: pl.DataFrame,
     other: pl.DataFrame,
@@ -54,7 +55,7 @@ def judge_swap(
     Another judge's judgments become ratings by `bradley_terry.rate`.
 
     Args:
-        scores: RETRIEVER_SCORES.
+        scores: RETRIEVER_SCORES; see `Scores`. In parts, they are read twice.
         failures: RETRIEVER_FAILURES.
         ratings: RELEVANCE_RATINGS of the board's judge.
         other: RELEVANCE_RATINGS of the other judge, of the same pools.

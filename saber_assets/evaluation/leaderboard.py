@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from saber_assets.evaluation.alignment import align, measure_matrix
+from saber_assets.evaluation.alignment import Scores, align, measure_matrix
 from saber_assets.evaluation.bootstrap import intervals
 from saber_assets.evaluation.rankings import Measure
 from saber_assets.evaluation.tables import LEADERBOARD, QUERY_MEASURES
@@ -19,7 +19,7 @@ _UNKNOWN_FAMILY = "own"
 
 
 def measure_queries(
-    scores: pl.DataFrame, failures: pl.DataFrame, ratings: pl.DataFrame, measure: Measure
+    scores: Scores, failures: pl.DataFrame, ratings: pl.DataFrame, measure: Measure
 ) -> pl.DataFrame:
     """Measure each retriever on each rated query, in each setting that it has taken part in.
 
@@ -28,7 +28,7 @@ def measure_queries(
     retriever has no scores, or is listed among the failures, is worth 0 and marked `failed`.
 
     Args:
-        scores: RETRIEVER_SCORES, of any number of retrievers.
+        scores: RETRIEVER_SCORES, of any number of retrievers; see `Scores`.
         failures: RETRIEVER_FAILURES, or its columns retriever, setting and query_id.
         ratings: RELEVANCE_RATINGS, or its columns query_id, candidate_id and rating.
         measure: such as `Ndcg()`.

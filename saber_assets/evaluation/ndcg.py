@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from saber_assets.evaluation.rankings import Floats, Offsets, Pools, Rankings
 
 Gain = Literal["exp2", "linear"]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,21 @@ class Ndcg:
 
     def values(self, rankings: Rankings, pools: Pools) -> Floats:
         """Return float64 (S, Q) in [0, 1], the nDCG of each system on each query."""
+        return self.values_at(best_places(rankings, self.cutoff), rankings.relevance, pools)
+
+    def values_at(self, places: Places, relevance: Floats, pools: Pools) -> Floats:
+        """Return what `values` does, where it is known who ranks first: that is the slow part.
+
+        Args:
+            places: from `best_places`, of at least `cutoff` ranks.
+            relevance: float64 (M,), of each scored document.
+            pools: what is judged.
+        """
         discounts = 1.0 / np.log2(np.arange(2, self.cutoff + 2))
         ideal_gains = self.gains(pools.relevance)
-        ideal = _dcg(ideal_gains, ideal_gains[None, :], pools.offsets, discounts)
-        reached = _dcg(self.gains(rankings.relevance), rankings.scores, rankings.offsets, discounts)
+        ideal_places = _places(ideal_gains[None, :], pools.offsets, self.cutoff)
+        ideal = _dcg(ideal_gains, ideal_places, discounts)
+        reached = _dcg(self.gains(relevance), places, discounts)
         worth = np.broadcast_to(ideal > 0, reached.shape)
         ndcg = np.divide(reached, ideal, out=np.zeros_like(reached), where=worth)
         return np.minimum(ndcg, 1.0)  # the quotient may round to just above 1
@@ -55,24 +67,40 @@ class Ndcg:
         return np.power(2.0, relevance) - 1.0
 
 
+def best_places(rankings: Rankings, cutoff: int) -> Places:
+    """Return (S, Q, cutoff): which column each system ranks at each rank, -1 past the last one."""
+    return _places(rankings.scores, rankings.offsets, cutoff)
+
+
 @njit(cache=True)
-def _dcg(gains: Floats, scores: Floats, offsets: Offsets, discounts: Floats) -> Floats:
-    """Return (S, Q): discounted gains of the best-scored documents; ties go to the first one."""
-    systems, queries, cutoff = scores.shape[0], offsets.size - 1, discounts.size
-    dcg = np.zeros((systems, queries))
-    best = np.empty(cutoff, dtype=np.int64)
+def _places(scores: Floats, offsets: Offsets, cutoff: int) -> Places:
+    systems, queries = scores.shape[0], offsets.size - 1
+    places = np.full((systems, queries, cutoff), -1, dtype=np.int64)
     for s in range(systems):
         for q in range(queries):
-            held = _best(scores[s], offsets[q], offsets[q + 1], best)
+            _best(scores[s], offsets[q], offsets[q + 1], places[s, q])
+    return places
+
+
+@njit(cache=True)
+def _dcg(gains: Floats, places: Places, discounts: Floats) -> Floats:
+    """Return (S, Q): discounted gains of the best-scored documents; ties go to the first one."""
+    systems, queries = places.shape[:2]
+    dcg = np.zeros((systems, queries))
+    for s in range(systems):
+        for q in range(queries):
             total = 0.0
-            for rank in range(held):
-                total += gains[best[rank]] * discounts[rank]
+            for rank in range(discounts.size):
+                place = places[s, q, rank]
+                if place < 0:
+                    break
+                total += gains[place] * discounts[rank]
             dcg[s, q] = total
     return dcg
 
 
 @njit(cache=True)
-def _best(scores: Floats, start: int, stop: int, best: NDArray[np.int64]) -> int:
+def _best(scores: Floats, start: int, stop: int, best: NDArray[np.int64]) -> None:
     """Fill `best` with the places of the highest scores in scores[start:stop], in rank order."""
     held = 0
     for document in range(start, stop):
@@ -87,4 +115,3 @@ def _best(scores: Floats, start: int, stop: int, best: NDArray[np.int64]) -> int
             rank -= 1
         best[rank] = document
         held += 1
-    return held

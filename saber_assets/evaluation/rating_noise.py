@@ -23,10 +23,11 @@ import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from saber_assets.evaluation.alignment import Aligned, align
+from saber_assets.evaluation.alignment import Aligned, Scores, align
 from saber_assets.evaluation.bootstrap import resample_counts
+from saber_assets.evaluation.ndcg import Ndcg, best_places
 from saber_assets.evaluation.order_comparison import compare_orders
-from saber_assets.evaluation.rankings import Measure, MeasureError
+from saber_assets.evaluation.rankings import MeasureError
 from saber_assets.tournament.bradley_terry import TOP_RATING
 
 Floats = NDArray[np.float64]
@@ -68,10 +69,10 @@ class RatingNoise:
 
 
 def rating_noise(
-    scores: pl.DataFrame,
+    scores: Scores,
     failures: pl.DataFrame,
     ratings: pl.DataFrame,
-    measure: Measure,
+    measure: Ndcg,
     draws: int = DRAWS,
     resamples: int = 1000,
     seed: int = 0,
@@ -83,10 +84,10 @@ def rating_noise(
     A query whose candidates are all equal (flag 'all_equal') keeps its ratings of 0.
 
     Args:
-        scores: RETRIEVER_SCORES.
+        scores: RETRIEVER_SCORES; see `Scores`.
         failures: RETRIEVER_FAILURES.
         ratings: RELEVANCE_RATINGS.
-        measure: such as `Ndcg()`.
+        measure: nDCG of some gain and cutoff.
         draws: of the ratings, at least 2.
         resamples: of the queries, at least `draws`; they are shared out among the draws.
         seed: not negative; decides everything that is drawn.
@@ -106,11 +107,12 @@ def rating_noise(
     rng = np.random.default_rng([seed, 1])
     counts = resample_counts(len(aligned.query_ids), resamples, seed)
     board = aligned.values(measure)
+    places = best_places(aligned.rankings, measure.cutoff)  # which no draw changes
     drawn_means = np.empty((draws, len(aligned.systems)))
     together = []
     with threadpool_limits(limits=1, user_api="blas"):  # rounding must not depend on threads
         for number in range(draws):
-            values = aligned.values(measure, strengths.ratings(rng))
+            values = aligned.values_at(measure, places, strengths.ratings(rng))
             drawn_means[number] = values.mean(axis=1)
             together.append(counts[number::draws] @ values.T / counts.shape[1])
             if progress:

@@ -11,10 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from saber_assets.errors import InputError
+from saber_assets.evaluation.alignment import Parts
 from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import shipped_systems
+from saber_assets.retrieval.tables import RETRIEVER_FAILURES
 from saber_assets.retrievers import retrievers_of
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table, table_files
@@ -61,15 +63,15 @@ class Kept:
             (pl.col("setting") == self.setting) & pl.col("retriever").is_in(self.retrievers)
         )
 
-    @cached_property
-    def scores(self) -> pl.DataFrame:
-        """RETRIEVER_SCORES of this setting and of those that take part."""
+    @property
+    def scores(self) -> Parts:
+        """RETRIEVER_SCORES of this setting and of those that take part, one in memory at a time."""
         return self._partitions("retriever_scores")
 
     @cached_property
     def failures(self) -> pl.DataFrame:
         """RETRIEVER_FAILURES of this setting and of those that take part."""
-        return self._partitions("retriever_failures")
+        return pl.concat([RETRIEVER_FAILURES.empty(), *self._partitions("retriever_failures")])
 
     @cached_property
     def ratings(self) -> pl.DataFrame:
@@ -161,12 +163,11 @@ class Kept:
     def _taking_part(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows if self.with_sanity else rows.filter(pl.col("family") != SANITY)
 
-    def _partitions(self, name: str) -> pl.DataFrame:
+    def _partitions(self, name: str) -> Parts:
         places = self.settings.workdir.tables
         made = {file.stem for file in table_files(places, name)}
-        frames = [
-            read_table(places, name, one).filter(pl.col("setting") == self.setting)
-            for one in self.retrievers
-            if one in made
-        ]
-        return pl.concat(frames) if frames else self._table(name).clear()
+
+        def read(partition: str) -> pl.DataFrame:
+            return read_table(places, name, partition).filter(pl.col("setting") == self.setting)
+
+        return Parts([one for one in self.retrievers if one in made], read)

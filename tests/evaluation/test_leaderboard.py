@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from saber_assets.evaluation.alignment import Parts
 from saber_assets.evaluation.bootstrap import interval
 from saber_assets.evaluation.leaderboard import build_leaderboard, measure_queries
 from saber_assets.evaluation.ndcg import Ndcg
@@ -174,3 +175,25 @@ def test_nothing_measured():
     found = measure_queries(SCORES.head(0), NO_FAILURES, RATINGS, Ndcg())
     assert found.is_empty()
     assert build_leaderboard(found, BENCHMARK, {}).is_empty()
+
+
+def test_scores_may_come_in_parts_of_which_one_is_held_at_a_time():
+    held: list[str] = []
+
+    def read(name: str) -> pl.DataFrame:
+        held.append(name)
+        return SCORES.filter(retriever=name)
+
+    names = ("noise", "flat", "oracle")
+    for _ in range(2):  # the parts can be read again
+        found = measure_queries(Parts(names, read), NO_FAILURES, RATINGS, Ndcg())
+        assert_frame_equal(found, measure_queries(SCORES, NO_FAILURES, RATINGS, Ndcg()))
+    assert held == [*names, *names]
+    nothing = measure_queries(Parts((), read), NO_FAILURES, RATINGS, Ndcg())
+    assert nothing.is_empty() and nothing.schema == QUERY_MEASURES.schema
+
+
+def test_a_system_in_two_parts_is_refused():
+    parts = [SCORES.head(96), SCORES.slice(48, 48)]
+    with pytest.raises(MeasureError, match=r"two parts.*oracle"):
+        measure_queries(parts, NO_FAILURES, RATINGS, Ndcg())
