@@ -43,6 +43,10 @@ class VectorCache:
                 "WITHOUT ROWID"
             )
 
+    def of_queries(self) -> VectorCache:
+        """Return the vectors of queries: those of the contract's other side, in the same file."""
+        return VectorCache(self._path, f"{self._contract} query", self._dimension)
+
     def get(self, texts: Sequence[str]) -> dict[int, NDArray[np.float32]]:
         """Return the vectors that are kept, by position in `texts`.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from saber_assets.retrieval.dense import DenseRetriever
+from saber_assets.retrieval.dense import DenseRetriever, Part, RefusedTextError
 from saber_assets.retrieval.vector_cache import ASKED_AT_ONCE, VectorCache
 
 
@@ -73,7 +73,7 @@ def test_many_write_at_once(tmp_path: Path) -> None:
     assert len(VectorCache(file, "one", 2).get(texts)) == 30
 
 
-def test_a_second_retriever_embeds_no_document_again(tmp_path: Path) -> None:
+def test_a_second_retriever_embeds_no_text_again(tmp_path: Path) -> None:
     file = tmp_path / "vectors.sqlite"
     first, second = Letters(), Letters()
     documents = ["aab", "b", "", "ab"]
@@ -82,7 +82,95 @@ def test_a_second_retriever_embeds_no_document_again(tmp_path: Path) -> None:
     assert again.tolist() == scores.tolist()
     assert sorted(first.documents) == sorted(documents)
     assert second.documents == []
-    assert (first.queries, second.queries) == (["abb"], ["abb"])
+    assert (first.queries, second.queries) == (["abb"], [])
     plain = DenseRetriever(Letters()).score("abb", documents)
     assert plain.tolist() == scores.tolist()
     assert scores.tolist() == [1.0, round(1 / 5**0.5, 6), 0.0, round(3 / 10**0.5, 6)]
+
+
+def test_queries_and_documents_are_kept_apart(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.sqlite"
+    for _ in range(2):
+        encoder = Letters()
+        scores = DenseRetriever(encoder, disk=VectorCache(file, "one", 2)).score("aab", ["aab"])
+        assert scores.tolist() == [0.8]
+    assert encoder.documents == encoder.queries == []
+
+
+def test_a_killed_process_loses_one_batch_only(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("saber_assets.retrieval.dense.KEPT_AT_ONCE", 3)
+
+    class Dying(Letters):
+        def encode(self, texts):
+            if len(self.documents) >= 6:
+                raise KeyboardInterrupt
+            return super().encode(texts)
+
+    file = tmp_path / "vectors.sqlite"
+    documents = ["a" * number for number in range(1, 11)]
+    first, second = Dying(), Letters()
+    with pytest.raises(KeyboardInterrupt):
+        DenseRetriever(first, disk=VectorCache(file, "one", 2)).prepare(documents)
+    DenseRetriever(second, disk=VectorCache(file, "one", 2)).prepare(documents)
+    assert first.documents + second.documents == documents
+    assert len(first.documents) == 6
+
+
+def test_with_a_disk_all_is_prepared_whatever_the_memory_holds(tmp_path: Path) -> None:
+    encoder, again = Letters(), Letters()
+    documents = ["a" * number for number in range(1, 11)]
+    disk = VectorCache(tmp_path / "vectors.sqlite", "one", 2)
+    retriever = DenseRetriever(encoder, cache_bytes=700, disk=disk)
+    retriever.prepare(documents)
+    retriever.prepare_queries(["b", "ab"])
+    assert encoder.documents == documents
+    scores = retriever.score("ab", documents)
+    assert len(encoder.documents) == len(documents)
+    assert len(encoder.queries) == 2
+    assert DenseRetriever(again).score("ab", documents).tolist() == scores.tolist()
+
+
+def test_what_is_not_a_number_fails_its_own_queries_and_is_not_kept(tmp_path: Path) -> None:
+    class Broken(Letters):
+        def encode(self, texts):
+            return np.where([["!" in text] for text in texts], np.nan, super().encode(texts))
+
+    disk = VectorCache(tmp_path / "vectors.sqlite", "one", 2)
+    retriever = DenseRetriever(Broken(), disk=disk)
+    retriever.prepare(["a", "a!", "ab"])
+    assert np.isnan(retriever.score("a", ["a", "a!"])).tolist() == [False, True]
+    assert list(disk.get(["a", "a!", "ab"])) == [0, 2]
+
+
+def test_a_refused_text_fails_its_own_queries_and_is_asked_once(tmp_path: Path) -> None:
+    class Choosy(Letters):
+        calls = 0
+
+        def parts(self, texts, side):
+            for number, text in enumerate(texts):
+                self.calls += 1
+                if "!" in text:
+                    yield Part([number], None, "no shouting")
+                else:
+                    yield Part([number], super().encode([text]))
+
+    encoder = Choosy()
+    retriever = DenseRetriever(encoder, disk=VectorCache(tmp_path / "v.sqlite", "one", 2))
+    retriever.prepare(["a", "a!", "ab"])
+    retriever.prepare_queries(["b"])
+    for _ in range(2):
+        with pytest.raises(RefusedTextError, match=r"the document 'a!' can't .*: no shouting"):
+            retriever.score("b", ["a", "a!"])
+    assert retriever.score("b", ["a", "ab"]).tolist() == [0.0, round(2**-0.5, 6)]
+    assert encoder.calls == 4
+
+
+def test_whoever_times_it_times_the_model_not_the_disk(tmp_path: Path) -> None:
+    encoder = Letters()
+    retriever = DenseRetriever(encoder, disk=VectorCache(tmp_path / "v.sqlite", "one", 2))
+    retriever.score("b", ["a"])
+    retriever.in_flight = 16
+    for _ in range(2):
+        retriever.forget()
+        retriever.score("b", ["a"])
+    assert (encoder.documents, encoder.queries) == (["a"] * 3, ["b"] * 3)
