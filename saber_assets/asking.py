@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import orjson
 
@@ -117,6 +117,22 @@ class PromptTemplate(Protocol):
         ...
 
 
+class Again(NamedTuple):
+    """How an item is asked again.
+
+    Attributes:
+        messages: put behind those before.
+        sampling: laid over the item's own.
+    """
+
+    messages: Sequence[Mapping[str, str]]
+    sampling: Mapping[str, Any]
+
+
+Repeat = Callable[[str, str], Again]
+"""From a reply and what is wrong with it to how its item is asked again."""
+
+
 @dataclass
 class _Open(Generic[T]):
     """An item that has no usable reply yet."""
@@ -127,6 +143,7 @@ class _Open(Generic[T]):
     sample: int
     label: str
     schema: Mapping[str, Any] | None
+    sampling: Mapping[str, Any]
     faults: list[str] = field(default_factory=list)
 
 
@@ -183,6 +200,8 @@ class Asker:
         sampling: Mapping[str, Any] | None = None,
         sample: Callable[[Item], int] = lambda item: 0,
         schema_of: Callable[[Item], Mapping[str, Any] | None] | None = None,
+        sampling_of: Callable[[Item], Mapping[str, Any]] | None = None,
+        repeat: Repeat | None = None,
     ) -> list[T | Failure]:
         """Return what was read from the whole reply for each item, in order.
 
@@ -195,6 +214,8 @@ class Asker:
             sampling: laid over the prompt's own.
             sample: number of the sample of an item that is asked several times, from 0.
             schema_of: JSON schema of an item's reply; None: the prompt's own.
+            sampling_of: laid over `sampling` for an item.
+            repeat: how an item is asked again; None: it is shown its reply and the fault.
         """
         merged = {**prompt.sampling, **(sampling or {})}
         results: list[T | Failure] = []
@@ -207,10 +228,11 @@ class Asker:
                     sample(item),
                     label(item),
                     prompt.schema if schema_of is None else schema_of(item),
+                    merged if sampling_of is None else {**merged, **sampling_of(item)},
                 )
                 for position, item in enumerate(items[start : start + BATCH])
             ]
-            answers = self._ask_batch(opened, prompt, merged)
+            answers = self._ask_batch(opened, prompt, repeat or _with_fault)
             results.extend(answers)
         return results
 
@@ -218,7 +240,7 @@ class Asker:
         self,
         opened: list[_Open[T]],
         prompt: PromptTemplate,
-        sampling: Mapping[str, Any],
+        repeat: Repeat,
     ) -> list[T | Failure]:
         results: list[T | Failure] = [Failure("not asked")] * len(opened)
         for attempt in range(self._re_asks + 1):
@@ -226,7 +248,7 @@ class Asker:
                 ChatRequest(
                     tuple(item.messages),
                     item.schema,
-                    sampling,
+                    item.sampling,
                     item.sample * (self._re_asks + 1) + attempt,
                     prompt.name,
                     prompt.fingerprint,
@@ -248,7 +270,7 @@ class Asker:
                     results[item.position] = value = item.read(reply)
                 except ReplyError as error:
                     fault = str(error)
-                    _note_fault(item, reply.text, fault)
+                    _note_fault(item, fault, repeat(reply.text, fault))
                     again.append(item)
                 if not getattr(reply, "noted", True):
                     parsed = _as_json(value) if fault is None else None
@@ -274,14 +296,19 @@ def _as_json(value: object) -> str:
     return orjson.dumps(value, default=repr).decode()
 
 
-def _note_fault(item: _Open[Any], reply: str, fault: str) -> None:
-    """Add the reply and its fault to the conversation."""
+def _note_fault(item: _Open[Any], fault: str, again: Again) -> None:
+    """Note what is wrong, and how the item is asked next."""
     item.faults.append(fault)
-    item.messages += [
-        {"role": "assistant", "content": reply[-_SHOWN_REPLY:]},
-        {
-            "role": "user",
-            "content": f"That answer can't be used: {fault}. Answer again, completely, in the "
-            "form that was asked for.",
-        },
-    ]
+    item.messages += again.messages
+    item.sampling = {**item.sampling, **again.sampling}
+
+
+def _with_fault(reply: str, fault: str) -> Again:
+    """Return the reply and its fault as the conversation's next turns."""
+    shown = {"role": "assistant", "content": reply[-_SHOWN_REPLY:]}
+    told = {
+        "role": "user",
+        "content": f"That answer can't be used: {fault}. Answer again, completely, in the "
+        "form that was asked for.",
+    }
+    return Again((shown, told), {})

@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import logging
 import queue
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,6 +139,7 @@ class Asking:
         self._run = settings.run or THIS_RUN
         self._budget = Budget(settings.prices, settings.max_cost, store.spent(self._run))
         self._opened: _Open | None = None
+        self._opening = threading.Lock()
 
     def open_batch(self) -> Batch:
         """Return a batch to ask questions in."""
@@ -187,22 +189,23 @@ class Asking:
         opened.background.stop()
 
     def _open(self) -> _Open:
-        if self._opened is None:
-            settings = self._settings
-            background = BackgroundLoop("llm-gateway")
+        with self._opening:  # several threads may ask at once
+            if self._opened is None:
+                settings = self._settings
+                background = BackgroundLoop("llm-gateway")
 
-            async def make() -> _Open:
-                transport = open_transport(
-                    settings.transport, settings.api_key_variable, settings.limits
-                )
-                pool = EndpointPool(
-                    settings.endpoints, settings.concurrency, transport.probe, self._budget,
-                    settings.outage_seconds,
-                )  # fmt: skip
-                return _Open(background, transport, pool)
+                async def make() -> _Open:
+                    transport = open_transport(
+                        settings.transport, settings.api_key_variable, settings.limits
+                    )
+                    pool = EndpointPool(
+                        settings.endpoints, settings.concurrency, transport.probe, self._budget,
+                        settings.outage_seconds,
+                    )  # fmt: skip
+                    return _Open(background, transport, pool)
 
-            self._opened = background.run(make())
-        return self._opened
+                self._opened = background.run(make())
+            return self._opened
 
     async def _answer(self, opened: _Open, batch: Batch, question: Question) -> None:
         outcome: Outcome
