@@ -63,9 +63,15 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "learned-sparse": (*_WEIGHTS, "query_template", "document_template"),
     "late-interaction": (*_WEIGHTS, "query_template", "document_template"),
     "cross-encoder": (*_WEIGHTS, "pair_template"),
-    "generative-pointwise": _WEIGHTS,
-    "generative-groupwise": _WEIGHTS,
-    "query-rewriter": ("rewriter", "base"),
+    "generative-pointwise": (*_WEIGHTS, "pair_template", "sampling"),
+    "generative-groupwise": (
+        *_WEIGHTS,
+        "group_template",
+        "sampling",
+        "group_size",
+        "highest_score",
+    ),
+    "query-rewriter": ("rewriter", "base", "rewrite_template", "sampling"),
     "api": ("model", "released", "window", "key_variable"),
     "lexical": ("model",),
     "formula-search": ("model",),
@@ -99,6 +105,17 @@ class System(BaseModel):
         query_template: text with one {query}; may hold special tokens.
         document_template: text with one {document}.
         pair_template: text with one {query} and one {document}.
+        group_template: text with one {query} and one {documents}; {count} is their number.
+        rewrite_template: what a rewriter is asked: text with one {query}.
+        system_prompt: what a model is told before it is asked.
+        raw_prompt: whether the model reads the text as it is, without the server's chat template.
+        answers: the two words that it may answer, the wanted one first; its score is the
+            probability of that one.
+        highest_score: of those that it writes: in a <score> tag, or for each document of a group.
+        group_size: documents that are judged together.
+        samples: answers that are averaged: of a pair, of a query's groups, or of its rewrites.
+        document_characters: of a document that are shown at most.
+        sampling: temperature, max_tokens and the like, as the endpoint takes them.
         instruction_slot: how an instruction enters the query: text with one {instruction} and
             one {query}.
         instruction: the documented default instruction; the published main runs use none.
@@ -144,6 +161,16 @@ class System(BaseModel):
     query_template: str | None = None
     document_template: str | None = None
     pair_template: str | None = None
+    group_template: str | None = None
+    rewrite_template: str | None = None
+    system_prompt: str | None = None
+    raw_prompt: bool = False
+    answers: tuple[str, str] | None = None
+    highest_score: int | None = None
+    group_size: int | None = None
+    samples: int = 1
+    document_characters: int | None = None
+    sampling: dict[str, Any] | None = None
     instruction_slot: str | None = None
     instruction: str | None = None
     query_task: str | None = None
@@ -180,7 +207,8 @@ class System(BaseModel):
             return "it has no backend"
         if self.size is not None and not SIZE.fullmatch(self.size):
             return f"the size '{self.size}' isn't a number and M or B"
-        for name in ("parameters", "window", "dimension"):
+        counts = ("group_size", "samples", "highest_score", "document_characters")
+        for name in ("parameters", "window", "dimension", *counts):
             value = getattr(self, name)
             if value is not None and value < 1:
                 return f"{name} is {value}, not a positive number"
@@ -191,6 +219,8 @@ class System(BaseModel):
             "query_template": (QUERY_SLOT,),
             "document_template": (DOCUMENT_SLOT,),
             "pair_template": (QUERY_SLOT, DOCUMENT_SLOT),
+            "group_template": (QUERY_SLOT, "{documents}"),
+            "rewrite_template": (QUERY_SLOT,),
             "instruction_slot": ("{instruction}", QUERY_SLOT),
         }
         for field, wanted in slots.items():
@@ -286,8 +316,24 @@ def load_systems(own: Path | None = None) -> dict[str, System]:
             given["unconfirmed"] = tuple(
                 field for field in given.get("unconfirmed", ()) if field not in row
             )
+            if base is None and "served" in row:  # its driver says what it can't do without
+                expected = EXPECTED.get(str(row.get("family")), ())
+                given["unconfirmed"] = tuple(field for field in expected if field not in row)
         found[name] = _system(name, {**given, **row}, str(own))
+    _check_bases(found, str(own))
     return found
+
+
+def _check_bases(systems: Mapping[str, System], place: str) -> None:
+    """Refuse a rewriter behind a rewriter, which might stand behind itself."""
+    for system in systems.values():
+        behind = systems.get(system.base or "")
+        if behind is not None and behind.base is not None:
+            raise InputError(
+                f"the system '{system.name}' of {place} stands in front of '{behind.name}', which "
+                "rewrites queries itself",
+                f"write base = '{behind.base}', or another system that scores",
+            )
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
