@@ -134,7 +134,7 @@ def _state(
     entries: Mapping[str, Entry],
 ) -> AssetState:
     name = node.key.to_user_string()
-    made = _latest(instance, node.key, partition)
+    made = latest(instance, node.key, partition)
     if made is None:
         return AssetState(name, partition, "missing", ("never made",))
     event, made_at = made
@@ -180,9 +180,10 @@ def _changed_outside(file: Path, state: AssetState) -> bool:
     return content_hash(frame) != state.data_version
 
 
-def _latest(
+def latest(
     instance: dg.DagsterInstance, key: AssetKey, partition: str | None
 ) -> tuple[dg.AssetMaterialization, float] | None:
+    """Return the last materialization of an asset or a partition, and when that was."""
     records = instance.fetch_materializations(
         dg.AssetRecordsFilter(
             asset_key=key, asset_partitions=None if partition is None else [partition]

@@ -12,8 +12,9 @@ where both are padded with blanks and no plain word lies between. So "$5 and $7"
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -83,21 +84,48 @@ class Preference:
     failed: int
 
 
-def split(text: str) -> Parts:
-    """Return a text's formulas, without their delimiters, and its words."""
-    formulas: list[str] = []
-    words: list[str] = []
-    last = place = 0
+class Formula(NamedTuple):
+    """A formula of a text: text[start:stop], with its delimiters, and what is between them."""
+
+    start: int
+    stop: int
+    body: str
+    kind: str
+
+    @property
+    def is_environment(self) -> bool:
+        """Whether an environment such as `align` encloses it."""
+        return self.kind == "environment"
+
+    @property
+    def is_display(self) -> bool:
+        """Whether it stands on a line of its own."""
+        return self.kind in ("display", "bracket", "environment")
+
+
+def formulas(text: str) -> Iterator[Formula]:
+    """Yield the formulas of a text in their order."""
+    place = 0
     while found := _FORMULA.search(text, place):
-        if found.lastgroup == "padded" and _has_words(found["padded"]):
+        kind = str(found.lastgroup)
+        if kind == "padded" and _has_words(found["padded"]):
             place = found.start() + 1
             continue
-        words.append(text[last : found.start()])
-        named = found.groupdict()
-        formulas.append(next(v for k, v in named.items() if k != "name" and v is not None))
-        last = place = found.end()
+        yield Formula(found.start(), found.end(), found[kind], kind)
+        place = found.end()
+
+
+def split(text: str) -> Parts:
+    """Return a text's formulas, without their delimiters, and its words."""
+    bodies: list[str] = []
+    words: list[str] = []
+    last = 0
+    for formula in formulas(text):
+        words.append(text[last : formula.start])
+        bodies.append(formula.body)
+        last = formula.stop
     words.append(text[last:])
-    return Parts(_joined(formulas), _joined(words))
+    return Parts(_joined(bodies), _joined(words))
 
 
 def highest_rated(ratings: pl.DataFrame, top: int = TOP) -> dict[str, list[str]]:
