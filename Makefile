@@ -28,6 +28,7 @@ bench: $(VENV)/.dev  ## speed, memory and disk beside baselines, up to full size
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.candidates
 	$(BIN)/python -m benchmarks.tournaments
+	$(BIN)/python -m benchmarks.board
 	$(BIN)/python -m benchmarks.dedup_speed
 
 clean:

@@ -173,16 +173,20 @@ def _judged(ratings: pl.DataFrame) -> tuple[pl.DataFrame, list[str], Pools]:
     return rated.select(_DOCUMENT), sizes["query_id"].to_list(), Pools(relevance, offsets)
 
 
-def _by_system(
-    scores: pl.DataFrame, placed: pl.DataFrame
-) -> Iterator[tuple[System, pl.DataFrame]]:
+def _by_system(scores: pl.DataFrame, placed: pl.DataFrame) -> Iterator[tuple[System, pl.DataFrame]]:
     """Yield each system's scores with `place`, the row of the rated document."""
     nan = scores.filter(pl.col("score").is_nan() | pl.col("score").is_null())
     if nan.height:
         raise MeasureError("NaN scores of", nan.select(*_SYSTEM, *_DOCUMENT).rows())
-    for key, frame in scores.select(_READ).group_by(_SYSTEM):
-        system = (str(key[0]), str(key[1]))
-        yield system, frame.join(placed, on=_DOCUMENT, how="left")
+    known = placed.select(_DOCUMENT)
+    for key, frame in scores.select(_READ).group_by(_SYSTEM, maintain_order=True):
+        in_order = frame.select(_DOCUMENT).equals(known)  # as kept tables are: no join is needed
+        places = (
+            placed
+            if in_order
+            else frame.join(placed, on=_DOCUMENT, how="left", maintain_order="left")
+        )
+        yield (str(key[0]), str(key[1])), frame.with_columns(places["place"])
 
 
 def _scored(
