@@ -8,15 +8,17 @@ a killed process loses no more than the batch in flight.
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.retrieval.contract import Side
+from saber_assets.retrieval.parity import TwoSided
 from saber_assets.retrieval.vector_cache import VectorCache
 
 REVISION = 1
@@ -76,6 +78,10 @@ class DenseRetriever:
         encoder: the model; where it treats queries as it does documents, both share the memory.
         cache_bytes: memory for remembered vectors; beyond it the oldest are dropped.
         disk: keeps vectors from process to process, those of queries apart from documents.
+        reference: makes what the parity gate compares the encoder with, or says why that isn't
+            here; None where there is nothing to compare.
+        instructed: from an instruction to an encoder whose queries carry it, and whose document
+            vectors are the same; None where the model has no place for one.
     """
 
     in_flight: int | None = None
@@ -86,8 +92,14 @@ class DenseRetriever:
         encoder: Encoder,
         cache_bytes: int = CACHE_BYTES,
         disk: VectorCache | None = None,
+        *,
+        reference: Callable[[], TwoSided | str] | None = None,
+        instructed: Callable[[str], Encoder] | None = None,
     ) -> None:
         self._encoder = encoder
+        self._reference = reference
+        self._instructed = instructed
+        self._instruction = ""
         two_sided = hasattr(encoder, "encode_queries") or hasattr(encoder, "parts")
         self._query_side: Side = "query" if two_sided else "document"
         self._disks: dict[Side, VectorCache] = {}
@@ -122,6 +134,28 @@ class DenseRetriever:
         cosines = np.divide(products, scale, out=np.zeros_like(products), where=scale != 0)
         return np.round(np.clip(cosines, -1.0, 1.0), DECIMALS)
 
+    def with_instruction(self, instruction: str) -> DenseRetriever | None:
+        """Return one whose queries carry an instruction, or None where the model has no place.
+
+        What is remembered and kept of documents is shared with this one; query vectors of an
+        instruction don't go to the disk.
+        """
+        if self._instructed is None:
+            return None
+        other = copy.copy(self)
+        other._encoder = self._instructed(instruction)
+        other._instruction = instruction
+        other._disks = {side: disk for side, disk in self._disks.items() if side == "document"}
+        return other
+
+    def serving(self) -> TwoSided:
+        """Return what makes the vectors, for the parity gate; nothing that is kept is used."""
+        return _Serving(self._encoder)
+
+    def reference(self) -> TwoSided | str | None:
+        """Return what the parity gate compares with, or why it isn't here; None for nothing."""
+        return None if self._reference is None else self._reference()
+
     def forget(self) -> None:
         """Drop what is remembered; from now on nothing is read from the disk or kept there.
 
@@ -154,7 +188,8 @@ class DenseRetriever:
 
     def _remember(self, texts: Sequence[str], side: Side) -> list[bytes]:
         """Embed what isn't remembered yet; return the key of each text."""
-        keys = [_key(text, side) for text in texts]
+        told = self._instruction if side == "query" else ""
+        keys = [_key(text, f"{side} {told}") for text in texts]
         missing = {
             key: text
             for key, text in zip(keys, texts, strict=True)
@@ -207,6 +242,35 @@ class DenseRetriever:
                 del self._vectors[key]
 
 
-def _key(text: str, side: Side) -> bytes:
+class _Serving:
+    """An encoder as the parity gate asks for it; its own attributes show through."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._encoder, name)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._whole(texts, "document")
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._whole(texts, "query")
+
+    def _whole(self, texts: Sequence[str], side: Side) -> NDArray[np.float32]:
+        plain = side == "document" or not hasattr(self._encoder, "encode_queries")
+        if not hasattr(self._encoder, "parts"):
+            return self._encoder.encode(texts) if plain else self._encoder.encode_queries(texts)
+        vectors = np.full((len(texts), self._encoder.dimension), np.nan, dtype=np.float32)
+        for part in self._encoder.parts(texts, side):
+            if part.vectors is None:
+                raise RefusedTextError(part.reason)
+            vectors[part.positions] = part.vectors
+        return vectors
+
+
+def _key(text: str, side: str) -> bytes:
     content = f"{side} {text}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, digest_size=16).digest()

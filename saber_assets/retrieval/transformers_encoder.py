@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
+from saber_assets.retrieval.attention import check_direction
 from saber_assets.retrieval.contract import (
     Contract,
     Envelope,
@@ -122,6 +123,14 @@ class TransformersEncoder:
         other._contract = replace(self._contract, query_template=template)
         other._envelopes = {**self._envelopes, "query": other._envelope("query")}
         return other
+
+    def check_direction(self, name: str) -> None:
+        """Refuse a model that runs causally; see `attention`.
+
+        Raises:
+            InputError: when its tokens don't see those behind them.
+        """
+        check_direction(name, self._model, self._tokenizer, self._model.device)
 
     def fits(self, text: str, side: Side) -> bool:
         """Tell whether a text is read whole, in one window."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from saber_assets.retrieval import contract, dense
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
+from saber_assets.retrieval.drivers.instructions import instructed_by
+from saber_assets.retrieval.drivers.references import authors
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import DENSE_FIELDS, System
 from saber_assets.retrieval.vector_cache import VectorCache
 
 
 def make(system: System, around: Surroundings) -> Retriever:
-    """Return a bi-encoder whose document vectors are kept on disk."""
+    """Return a bi-encoder whose vectors are kept on disk.
+
+    Raises:
+        InputError: when its weights aren't whole, or its tokens don't see ahead as they must.
+    """
     from saber_assets.retrieval.transformers_encoder import TransformersEncoder
 
     stated = system.contract()
@@ -20,9 +28,16 @@ def make(system: System, around: Surroundings) -> Retriever:
     encoder = TransformersEncoder.load(
         place, stated, trust_remote_code=system.trust_remote_code and system.accepted_code
     )
+    if system.bidirectional:
+        encoder.check_direction(system.name)
     key = stated.key(f"{system.model} {around.weights_print(system)}")
     disk = VectorCache(around.vectors, key, encoder.dimension)
-    return dense.DenseRetriever(encoder, disk=disk)
+    return dense.DenseRetriever(
+        encoder,
+        disk=disk,
+        reference=partial(authors, system, around),
+        instructed=instructed_by(system, encoder),
+    )
 
 
 DRIVER = Driver(
