@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
 from saber_assets.retrieval.drivers.table import driver_of
 from saber_assets.retrieval.entry import Entry, package_version, version_of
@@ -59,20 +60,26 @@ def _size(system: System) -> str:
 def _version(system: System, driver: Driver | None, around: Surroundings) -> str:
     """Return a hash of what decides the scores, of the system behind a rewriter as well."""
     values = system.model_dump(mode="json", exclude=_WORDS)
-    below = around.systems.get(system.base or "")
-    behind = None if below is None else _version(below, driver_of(below, around.machine), around)
     made = None if driver is None else [driver.family, driver.backend, driver.revision]
     packages = () if driver is None else driver.distributions
     weighs = driver is None or driver.weights
     return version_of(
         {
             "system": values,
-            "behind": behind,
+            "behind": _version_behind(system.base, around),
             "weights": around.weights_print(system) if weighs else "served",
             "driver": made,
             "packages": {name: package_version(name) for name in packages},
         }
     )
+
+
+def _version_behind(name: str | None, around: Surroundings) -> str | None:
+    """Return the version of what stands behind a rewriter, None without one."""
+    if name in BUILTIN:
+        return BUILTIN[name].version
+    below = around.systems.get(name or "")
+    return None if below is None else _version(below, driver_of(below, around.machine), around)
 
 
 def _make(system: System, driver: Driver | None, around: Surroundings) -> Retriever:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import Driver
 from saber_assets.retrieval.drivers.table import driver_of
 from saber_assets.retrieval.machine import Machine
+from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import System
 
 CPU_PARAMETERS = 1_000_000_000
@@ -59,14 +61,22 @@ def lacking(system: System, systems: Mapping[str, System], machine: Machine) -> 
     else:
         found = _needs_of(driver, system, systems, machine)
     if system.base is not None:
-        below = systems.get(system.base)
-        if below is not None:
-            found += lacking(below, systems, machine)
-        else:
-            found.append(Need("driver", f"the system '{system.base}', which no file describes"))
+        found += _needs_of_base(system.base, systems, machine)
     if system.key_variable is not None and not machine.variables.get(system.key_variable):
         found.append(Need("key", f"a key: set {system.key_variable}"))
     return tuple(dict.fromkeys(found))
+
+
+def _needs_of_base(name: str, systems: Mapping[str, System], machine: Machine) -> tuple[Need, ...]:
+    """Return what the system or built-in retriever behind a rewriter lacks."""
+    if name == RATINGS:
+        return (Need("driver", f"another base: '{name}' reads no queries"),)
+    if name in BUILTIN:
+        lacks = BUILTIN[name].missing()
+        return () if lacks is None else (Need("packages", lacks.rstrip(".")),)
+    if name in systems:
+        return lacking(systems[name], systems, machine)
+    return (Need("driver", f"the system '{name}', which no file describes"),)
 
 
 def _needs_of(
@@ -75,7 +85,8 @@ def _needs_of(
     found = _packages(driver, machine) + _unstated(driver, system)
     if driver.served and system.served is None:
         model = system.rewriter or system.model
-        sentence = f"an endpoint: vllm serve {model}, then served = its URL in systems.toml"
+        flag = " --trust-request-chat-template" if system.raw_prompt else ""
+        sentence = f"an endpoint: vllm serve {model}{flag}, then served = its URL in systems.toml"
         found.append(Need("endpoint", sentence))
     if driver.weights:
         found += _needs_of_weights(system, systems, machine)

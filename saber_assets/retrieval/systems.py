@@ -192,7 +192,13 @@ class System(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> System:
-        for check in (self._check_names, self._check_templates, self._check_unconfirmed):
+        checks = (
+            self._check_names,
+            self._check_templates,
+            self._check_judgment,
+            self._check_unconfirmed,
+        )
+        for check in checks:
             fault = check()
             if fault:
                 raise ValueError(fault)
@@ -228,6 +234,13 @@ class System(BaseModel):
             for slot in wanted:
                 if template is not None and template.count(slot) != 1:
                     return f"{field} doesn't hold {slot} once"
+        return ""
+
+    def _check_judgment(self) -> str:
+        """Return what is wrong with how a model that judges pairs says its judgment."""
+        ways = (self.answers is not None) + (self.highest_score is not None)
+        if self.family == "generative-pointwise" and ways != 1:
+            return "it states not just one of answers and highest_score"
         return ""
 
     def _check_unconfirmed(self) -> str:

@@ -1,0 +1,54 @@
+"""Query rewriters behind an endpoint, in front of any system or built-in retriever.
+
+The backend on a card is that of the system behind the rewriter, which has its own driver.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from saber_assets.retrieval import query_rewriter, served_chat
+from saber_assets.retrieval.builtin import BUILTIN
+from saber_assets.retrieval.contract import QUERY_SLOT
+from saber_assets.retrieval.drivers.driver import Driver, Surroundings
+from saber_assets.retrieval.drivers.served import served_model
+from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.served_chat import filled
+from saber_assets.retrieval.systems import Backend, System
+
+
+def make(system: System, around: Surroundings) -> Retriever:
+    """Return the system behind a rewriter with the rewriter in front of it."""
+    slot, instruction = system.instruction_slot or QUERY_SLOT, system.instruction or ""
+    return query_rewriter.RewritingRetriever(
+        served_model(system, around, system.rewriter, samples=system.samples),
+        str(system.rewrite_template),
+        _behind(str(system.base), around),
+        lambda text: filled(slot, query=text, instruction=instruction),
+    )
+
+
+def _behind(name: str, around: Surroundings) -> Retriever:
+    if name in BUILTIN:
+        return BUILTIN[name].make()
+    from saber_assets.retrieval.drivers.table import driver_of  # which imports this module
+
+    system = around.systems[name]
+    driver = driver_of(system, around.machine)
+    if driver is None:
+        raise AssertionError("a system without a driver lacks it, and is never made")
+    return driver.make(system, around)
+
+
+DRIVERS = tuple(
+    Driver(
+        family="query-rewriter",
+        backend=backend,
+        make=make,
+        revision=100 * served_chat.REVISION + query_rewriter.REVISION,
+        served=True,
+        weights=False,
+        fields=("rewriter", "base", "rewrite_template"),
+    )
+    for backend in get_args(Backend)
+)

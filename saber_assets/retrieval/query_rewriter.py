@@ -1,0 +1,129 @@
+"""A query rewriter in front of any retriever: a model turns the query into another text.
+
+The retriever behind it scores with that text. Several rewrites are averaged by their scores; where
+these are cosines of vectors of length 1, that ranks like the mean of the rewrites' vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from saber_assets.asking import ChatReply, Failure
+from saber_assets.retrieval.protocol import Retriever, Scores
+from saber_assets.retrieval.served_chat import (
+    Question,
+    ServedModel,
+    UnansweredError,
+    filled,
+    label_of,
+)
+
+REVISION = 1
+
+
+class RewritingRetriever:
+    """Scores with rewritten queries; the model is asked once a query.
+
+    Args:
+        model: rewrites.
+        template: what it is asked: text with one {query}.
+        retriever: scores; its optional methods are used.
+        shown: what the retriever is given instead of a rewrite, such as one in a field of a
+            template.
+    """
+
+    def __init__(
+        self,
+        model: ServedModel,
+        template: str,
+        retriever: Retriever,
+        shown: Callable[[str], str] = str,
+    ) -> None:
+        self._model = model
+        self._template = template
+        self._retriever = retriever
+        self._shown = shown
+        self._known: dict[str, list[str] | Failure] = {}
+
+    @property
+    def queries_in_flight(self) -> int:
+        """Queries that the retriever best scores at the same time."""
+        return int(getattr(self._retriever, "queries_in_flight", 1))
+
+    @property
+    def in_flight(self) -> int | None:
+        """Texts that are asked, or documents that are scored, at the same time; None: all."""
+        return self._model.in_flight
+
+    @in_flight.setter
+    def in_flight(self, count: int | None) -> None:
+        self._model.in_flight = count
+        if hasattr(self._retriever, "in_flight"):
+            self._retriever.in_flight = count
+
+    def prepare(self, documents: Sequence[str]) -> None:
+        """Let the retriever see all documents."""
+        self._hand_on("prepare", documents)
+
+    def prepare_queries(self, queries: Sequence[str]) -> None:
+        """Rewrite all queries together, and let the retriever see what became of them."""
+        self._rewrite(queries)
+        known = [self._known[query] for query in queries]
+        texts = [text for found in known if not isinstance(found, Failure) for text in found]
+        self._hand_on("prepare_queries", [self._shown(text) for text in dict.fromkeys(texts)])
+
+    def score(self, query: str, documents: Sequence[str]) -> Scores:
+        """Return the retriever's scores, the mean over the rewrites.
+
+        Raises:
+            UnansweredError: when the query could not be rewritten.
+        """
+        texts = [self._shown(text) for text in self.rewrites(query)]
+        scored = [self._retriever.score(text, documents) for text in texts]
+        return scored[0] if len(scored) == 1 else np.mean(np.asarray(scored, float), axis=0)
+
+    def with_instruction(self, text: str) -> RewritingRetriever | None:
+        """Return a rewriter in front of the instructed retriever; None where that has no field."""
+        native = getattr(self._retriever, "with_instruction", None)
+        made = native(text) if callable(native) else None
+        if made is None:
+            return None
+        return RewritingRetriever(self._model, self._template, made, self._shown)
+
+    def forget(self) -> None:
+        """Rewrite anew from now on, and let the retriever forget."""
+        self._known.clear()
+        self._model.forget()
+        self._hand_on("forget")
+
+    def rewrites(self, query: str) -> list[str]:
+        """Return what became of a query.
+
+        Raises:
+            UnansweredError: when it could not be rewritten.
+        """
+        if query not in self._known:
+            self._rewrite([query])
+        known = self._known[query]
+        if isinstance(known, Failure):
+            raise UnansweredError(f"the query could not be rewritten: {known.reason}")
+        return known
+
+    def _rewrite(self, queries: Sequence[str]) -> None:
+        asked = [query for query in dict.fromkeys(queries) if query not in self._known]
+        questions = [
+            Question(filled(self._template, query=query), label_of(query), _text) for query in asked
+        ]
+        self._known.update(zip(asked, self._model.ask(questions), strict=True))
+
+    def _hand_on(self, method: str, *arguments: Any) -> None:
+        found = getattr(self._retriever, method, None)
+        if callable(found):
+            found(*arguments)
+
+
+def _text(reply: ChatReply) -> str:
+    return reply.text or ""

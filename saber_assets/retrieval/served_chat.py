@@ -1,0 +1,211 @@
+"""Language models behind an endpoint, as retrievers ask them: one text, one or several answers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from saber_assets.asking import Asker, ChatModel, ChatReply, Failure, Repeat
+
+REVISION = 1
+RE_ASKS = 2
+"""How often a reply that can't be used is asked for again."""
+QUERIES_IN_FLIGHT = 8
+"""Queries that are scored at the same time: the last answers of one leave no server idle."""
+CHARACTERS_PER_TOKEN = 2.0
+"""Fewer than formulas have in any usual tokenizer: what is cut by them fits."""
+MARGIN = 128
+"""Tokens of a window that are left for what a chat template adds."""
+AS_IT_IS = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+"""A chat template that adds nothing."""
+_LABEL_BYTES = 6
+
+T = TypeVar("T")
+
+
+class UnansweredError(Exception):
+    """A model gave no usable answer; the message says to what, and why."""
+
+
+class SharedChat:
+    """A model that is open while somebody asks it: the first one opens it, the last one closes it.
+
+    Args:
+        opened: opens the model.
+    """
+
+    def __init__(self, opened: Callable[[], AbstractContextManager[ChatModel]]) -> None:
+        self._opened = opened
+        self._lock = threading.Lock()
+        self._asking = 0
+        self._chat: ChatModel | None = None
+        self._close = ExitStack()
+
+    @contextmanager
+    def use(self) -> Iterator[ChatModel]:
+        """Yield the model; any number of threads may."""
+        with self._lock:
+            chat = self._chat or self._close.enter_context(self._opened())
+            self._chat = chat
+            self._asking += 1
+        try:
+            yield chat
+        finally:
+            with self._lock:
+                self._asking -= 1
+                if not self._asking:
+                    self._chat = None
+                    self._close.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """How a model is asked; what `Asker` takes for a prompt.
+
+    Attributes:
+        name: of the system, noted with the answers.
+        fingerprint: what changes whenever answers may, noted likewise.
+        system_prompt: said before the text, or None.
+        raw: whether the server is told to add nothing to the text.
+        settings: temperature, max_tokens and the like.
+        samples: answers to each text.
+    """
+
+    name: str
+    fingerprint: str
+    system_prompt: str | None = None
+    raw: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    samples: int = 1
+
+    @property
+    def schema(self) -> None:
+        """None: a model answers in the form that it was trained for."""
+        return
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """What is sent besides the messages.
+
+        vLLM refuses a template in a request unless it was started with
+        `--trust-request-chat-template`, so that a text is never wrapped unnoticed.
+        """
+        if not self.raw:
+            return self.settings
+        return {**self.settings, "chat_template": AS_IT_IS, "add_generation_prompt": False}
+
+    @property
+    def random(self) -> bool:
+        """Whether answers depend on a seed."""
+        return self.settings.get("temperature") != 0
+
+    def render(self, **values: Any) -> list[dict[str, str]]:
+        """Return the messages for `text`."""
+        asked = {"role": "user", "content": str(values["text"])}
+        if self.system_prompt is None:
+            return [asked]
+        return [{"role": "system", "content": self.system_prompt}, asked]
+
+
+class Question(NamedTuple, Generic[T]):
+    """A text for a model.
+
+    Attributes:
+        text: what it is asked.
+        label: what it is about, noted with the answers.
+        read: reads a reply, or raises ReplyError.
+    """
+
+    text: str
+    label: str
+    read: Callable[[ChatReply], T]
+
+
+class ServedModel:
+    """Asks a model behind an endpoint; answers are kept, so that none is paid for twice.
+
+    Args:
+        chat: the model.
+        wording: how it is asked.
+        repeat: how it is asked again; None: it is shown its reply and what is wrong with it.
+
+    Attributes:
+        in_flight: texts that are asked at the same time; None: all.
+    """
+
+    def __init__(self, chat: SharedChat, wording: Wording, repeat: Repeat | None = None) -> None:
+        self.in_flight: int | None = None
+        self.wording = wording
+        self._chat = chat
+        self._repeat = repeat
+        self._first = 0
+
+    def ask(self, questions: Sequence[Question[T]]) -> list[list[T] | Failure]:
+        """Return the answers to each question, in order: as many as samples, or why not."""
+        count = self.wording.samples
+        items = [(question, number) for question in questions for number in range(count)]
+        width = self.in_flight or max(len(items), 1)
+        answers: list[T | Failure] = []
+        with self._chat.use() as chat:
+            asker = Asker(chat, RE_ASKS)
+            for start in range(0, len(items), width):
+                answers += self._ask(asker, items[start : start + width])
+        return [_together(answers[at : at + count]) for at in range(0, len(answers), count)]
+
+    def forget(self) -> None:
+        """Ask anew from now on, whatever is kept: for whoever measures how long answers take."""
+        self._first = secrets.randbits(40)
+
+    def _ask(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
+        return asker.ask_replies(
+            items,
+            self.wording,
+            lambda item: {"text": item[0].text},
+            lambda item: item[0].read,
+            lambda item: item[0].label,
+            sample=lambda item: self._first + item[1],
+            sampling_of=lambda item: {"seed": item[1]} if self.wording.random else {},
+            repeat=self._repeat,
+        )
+
+
+def _together(answers: Sequence[T | Failure]) -> list[T] | Failure:
+    """Return all answers, or the first reason why one is lacking."""
+    given: list[T] = []
+    for answer in answers:
+        if isinstance(answer, Failure):
+            return answer
+        given.append(answer)
+    return given
+
+
+def filled(template: str, **values: str) -> str:
+    """Return a template with its slots filled; braces inside the values are left alone."""
+    slots = "|".join(map(re.escape, values))
+    return re.sub(rf"\{{({slots})\}}", lambda found: values[found[1]], template)
+
+
+def label_of(*texts: str) -> str:
+    """Return a short name of some texts, for the record: hashes, joined by "|"."""
+    digests = (hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_LABEL_BYTES)
+               for text in texts)  # fmt: skip
+    return "|".join(digest.hexdigest() for digest in digests)
+
+
+def characters_for(window: int | None, answer: object) -> int | None:
+    """Return how many characters a text may have, or None where nobody knows the window.
+
+    Args:
+        window: tokens, those of the answer included.
+        answer: tokens of the answer at most, where that is a number.
+    """
+    if window is None:
+        return None
+    taken = answer if isinstance(answer, int) else 0
+    return max(0, int((window - taken - MARGIN) * CHARACTERS_PER_TOKEN))
