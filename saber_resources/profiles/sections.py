@@ -159,6 +159,8 @@ class Retrieval(Section):
     """Which retrievers of the registry are on the board."""
 
     retrievers: tuple[str, ...] = Field(min_length=1)
+    parity: Literal["where_possible", "required"]
+    """Whether a row is scored whose backend has a reference that isn't on this machine."""
 
 
 class Evaluation(Section):
