@@ -128,6 +128,10 @@ class System(BaseModel):
         eos: token that must end each window, "" for what the tokenizer adds by itself.
         normalise: whether window vectors have length 1 before they are averaged.
         window: tokens that the model reads at a time, special ones included.
+        query_window: tokens of a query by late interaction: a longer one is cut, a shorter one
+            filled up; None for what the checkpoint states.
+        query_terms: most terms of a query by learned sparse retrieval, None for all; likewise
+            `document_terms`.
         precision: of the weights when the published numbers were made.
         dimension: length of the vectors.
         gated: whether a licence must be accepted at the hub.
@@ -181,6 +185,9 @@ class System(BaseModel):
     eos: str | None = None
     normalise: bool | None = None
     window: int | None = None
+    query_window: int | None = None
+    query_terms: int | None = None
+    document_terms: int | None = None
     precision: Precision | None = None
     dimension: int | None = None
     gated: bool | None = None
@@ -213,7 +220,15 @@ class System(BaseModel):
             return "it has no backend"
         if self.size is not None and not SIZE.fullmatch(self.size):
             return f"the size '{self.size}' isn't a number and M or B"
-        counts = ("group_size", "samples", "highest_score", "document_characters")
+        counts = (
+            "query_window",
+            "query_terms",
+            "document_terms",
+            "group_size",
+            "samples",
+            "highest_score",
+            "document_characters",
+        )
         for name in ("parameters", "window", "dimension", *counts):
             value = getattr(self, name)
             if value is not None and value < 1:
