@@ -8,6 +8,7 @@ document; what the template puts behind the document stays.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +46,10 @@ class CrossEncoder:
         answers: the wanted answer and the other one, each one token.
         batch_tokens: tokens of a batch, padding included.
 
+    Attributes:
+        in_flight: most pairs that are read at a time, None for what `batch_tokens` allows. Nothing
+            is remembered from one query to the next.
+
     Raises:
         ValueError: for a template without its slots in that order, or answers of several tokens.
     """
@@ -60,6 +65,8 @@ class CrossEncoder:
         answers: tuple[str, str] | None = ANSWERS,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
+        self.in_flight: int | None = None
+        self._template = template
         self._tokenizer = tokenizer
         self._model = model.eval()
         self._window = window
@@ -109,9 +116,17 @@ class CrossEncoder:
         """Return one score a document: the head's number, or the answer's probability in [0, 1]."""
         pairs = [self._pair(query, document) for document in documents]
         scores = np.empty(len(pairs), dtype=np.float64)
-        for rows in batches([len(pair.ids) for pair in pairs], self._batch_tokens):
+        for rows in batches([len(pair.ids) for pair in pairs], self._batch_tokens, self.in_flight):
             scores[rows] = self._forward([pairs[row] for row in rows])
         return np.round(scores, 6)
+
+    def with_instruction(self, instruction: str) -> CrossEncoder | None:
+        """Return one whose template holds an instruction; None where it has no place for one."""
+        if INSTRUCTION_SLOT not in self._template:
+            return None
+        other = copy.copy(self)
+        other._parts = _parts(self._template, instruction)
+        return other
 
     def pair(self, query: str, document: str) -> Ids:
         """Return the token numbers of a pair, at most a window; the document's end is cut.

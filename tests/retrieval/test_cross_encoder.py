@@ -168,3 +168,33 @@ def test_a_saved_folder_is_loaded_without_the_hub(tmp_path, monkeypatch):
     np.testing.assert_allclose(loaded.score("w20", DOCUMENTS), expected, atol=1e-4)
     with pytest.raises(InputError, match="hf download nobody/nothing"):
         CrossEncoder.load("nobody/nothing", TEMPLATE, 14, precision="float32")
+
+
+def test_an_instruction_takes_its_place_in_the_template():
+    from saber_assets.retrieval.cross_encoder import CrossEncoder
+
+    parts = tokenizer_of(False), causal()
+    plain = CrossEncoder(*parts, TEMPLATE, 24, instruction="do")
+    told = plain.with_instruction("w1 w2")
+    expected = CrossEncoder(*parts, TEMPLATE, 24, instruction="w1 w2")
+    assert told.pair("w3", "w4") == expected.pair("w3", "w4")
+    assert told.score("w3", DOCUMENTS).tolist() == expected.score("w3", DOCUMENTS).tolist()
+    assert plain.pair("w3", "w4") != told.pair("w3", "w4")
+    without = CrossEncoder(*parts, TEMPLATE.replace("{instruction} ", ""), 24)
+    assert without.with_instruction("w1") is None
+
+
+def test_no_more_pairs_are_read_at_a_time_than_may_be_in_flight(monkeypatch):
+    from saber_assets.retrieval.cross_encoder import CrossEncoder
+
+    encoder = CrossEncoder(tokenizer_of(False), causal(), TEMPLATE, 24)
+    expected = encoder.score("w3", DOCUMENTS * 3)
+    sizes = []
+    forward = encoder._forward
+    monkeypatch.setattr(
+        encoder, "_forward", lambda pairs: sizes.append(len(pairs)) or forward(pairs)
+    )
+    encoder.in_flight = 2
+    assert np.allclose(encoder.score("w3", DOCUMENTS * 3), expected, atol=1e-6)
+    assert max(sizes) == 2
+    assert sum(sizes) == len(DOCUMENTS) * 3
