@@ -67,12 +67,13 @@ def this_machine() -> Machine:
 def fingerprint(folder: Path) -> str:
     """Return a hash of a folder with weights: names and sizes of its files, and what they hold.
 
-    Of large files only the beginning and the end are read: training changes every tensor.
+    Folders in it count as well: they may hold weights, such as those of a projection. Of large
+    files only the beginning and the end are read: training changes every tensor.
     """
     digest = hashlib.blake2b(digest_size=8)
-    for file in sorted(path for path in folder.iterdir() if path.is_file()):
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         size = file.stat().st_size
-        digest.update(f"{file.name} {size} ".encode())
+        digest.update(f"{file.relative_to(folder).as_posix()} {size} ".encode())
         with file.open("rb") as content:
             digest.update(content.read(WHOLE_FILE))
             if size > WHOLE_FILE:
