@@ -25,7 +25,7 @@ from saber_assets.evaluation.leaderboard import measure_queries
 from saber_assets.evaluation.llm_replies import read_audit, read_rewriting
 from saber_assets.evaluation.text_scores import UnusableScoresError
 from saber_assets.evaluation.word_math_split import highest_rated, math_against_words, preference
-from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.instruction import Prefixed, instructed
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.texts import document_text, query_text
 from saber_services.analyses.finding import Finding
@@ -35,25 +35,6 @@ from saber_services.analyses.with_inputs import LATENCY_FILE
 
 Track = Callable[[str, int], Any]
 """From a label and a number of items to a context that yields what is told of finished ones."""
-
-
-class Instructed:
-    """A retriever whose queries carry an instruction.
-
-    Args:
-        retriever: whose method `with_instruction` is used where it has one; else the instruction
-            stands in front of the query.
-        instruction: what it is told.
-    """
-
-    def __init__(self, retriever: Retriever, instruction: str) -> None:
-        native = getattr(retriever, "with_instruction", None)
-        self._retriever = native(instruction) if callable(native) else retriever
-        self._prefix = "" if callable(native) else f"{instruction}\n"
-
-    def score(self, query: str, documents: Sequence[str]) -> Any:
-        """Return the retriever's scores."""
-        return self._retriever.score(self._prefix + query, documents)
 
 
 def of_latency(kept: Kept, names: Sequence[str], count: int, track: Track) -> Finding:
@@ -198,6 +179,7 @@ def of_leakage(kept: Kept, top: int, replies: Path | None) -> Finding:
         tables,
         ("A flag is a model's opinion: read the pair before you believe it.",),
         {"queries": result.queries, "pairs": result.pairs, "flagged": result.flagged.height},
+        plot=_flagged(result, top) if result.queries else None,
     )
 
 
@@ -210,13 +192,16 @@ def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Fin
             instruction=pl.lit(instructions.NONE)
         )
     ]
+    in_front = []
     for name, entry in able.items():
+        retriever = entry.make()  # once: the three share what it remembers of the documents
         for key, text in instructions.INSTRUCTIONS.items():
+            told = instructed(retriever, text)
             with track(f"{name} with {key}", queries) as advance:
                 scores, failures = score_pools(
                     name,
                     entry.version,
-                    Instructed(entry.make(), text),
+                    told,
                     kept.pools,
                     kept.corpus,
                     [kept.setting],
@@ -224,6 +209,8 @@ def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Fin
                 )
             values = measure_queries(scores, failures, kept.ratings, kept.measure)
             measured.append(values.with_columns(instruction=pl.lit(key)))
+        if isinstance(told, Prefixed):
+            in_front.append(name)
     frame = pl.concat(measured)
     effect = instructions.instruction_effect(frame, resamples=kept.resamples, seed=kept.seed)
     means = frame.group_by("retriever", "instruction").agg(mean=pl.col("value").mean())
@@ -232,9 +219,58 @@ def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Fin
         {"change of the mean": instructions.differences(means), "with 95 % intervals": effect},
         (
             *(f"{key}: {text}" for key, text in instructions.INSTRUCTIONS.items()),
+            *_placed(list(able), in_front),
             *_left_out(unable),
         ),
+        plot=_changes(effect) if effect.height else None,
     )
+
+
+def _placed(names: Sequence[str], in_front: Sequence[str]) -> tuple[str, ...]:
+    """Say where the instruction went."""
+    own = [name for name in names if name not in in_front]
+    said = [f"It enters the model's own field: {', '.join(own)}."] if own else []
+    said += [f"It stands in front of the query: {', '.join(in_front)}."] if in_front else []
+    return tuple(said)
+
+
+def _changes(effect: pl.DataFrame) -> Callable[[], Any]:
+    def plot() -> Any:
+        from saber_assets.plots import intervals
+
+        return intervals(
+            [f"{name}, {key}" for name, key in effect.select("retriever", "instruction").rows()],
+            effect["difference"].to_list(),
+            effect["low"].to_list(),
+            effect["high"].to_list(),
+            "change of the mean by an instruction, 95 % intervals",
+            "with minus without",
+        )
+
+    return plot
+
+
+def _flagged(result: leakage.Leakage, top: int) -> Callable[[], Any]:
+    """Draw how the flags add up down the ranks."""
+
+    def plot() -> Any:
+        from saber_assets.plots import lines
+
+        ranks = list(range(1, top + 1))
+        upto = [float((result.flagged["rank"] <= rank).sum()) for rank in ranks]
+        asked = [
+            float(result.flagged.filter(pl.col("rank") <= rank)["query_id"].n_unique())
+            for rank in ranks
+        ]
+        at = [float(rank) for rank in ranks]
+        return lines(
+            {"documents": (at, upto), "queries that have one": (at, asked)},
+            f"flagged as equivalent, of {result.pairs} documents for {result.queries} queries",
+            "among the r documents that are rated highest",
+            "flagged",
+        )
+
+    return plot
 
 
 def _without_lexical(kept: Kept) -> list[str]:
