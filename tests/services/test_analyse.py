@@ -180,6 +180,8 @@ def test_instructions(analyse, refused):
     assert "only lexical" in refused("instruction-effect")
     found = analyse("instruction-effect", "--retriever", "bm25")
     assert len(found["tables"]["with 95 % intervals"]) == 3
+    assert "It stands in front of the query: bm25." in found["notes"]
+    assert found["plot"] is not None
     assert "there is no retriever" in refused("instruction-effect", "--retriever", "bm52")
 
 
@@ -190,7 +192,7 @@ def test_leakage_from_replies(analyse, workdir, tmp_path):
     found = analyse("leakage", "--replies", path, "--top", "5")
     assert found["values"] == {"queries": 1, "pairs": 5, "flagged": 1}
     assert len(found["tables"]["queries without a usable reply"]) == 5
-    assert found["plot"] is None
+    assert found["plot"] is not None
 
 
 def test_the_workdirs_model_is_asked(analyse, workdir, scripted_model):
