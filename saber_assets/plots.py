@@ -1,4 +1,8 @@
-"""Plots as PNG bytes, for the user interface and the report page."""
+"""Plots of tables and analyses, as figures that become PNG or SVG.
+
+Series are told apart by colour, marker and line, in Okabe and Ito's colours, which colour-blind
+people can tell apart. Figures have a white ground of their own, for dark pages.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,37 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
+import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
+
+from saber_assets.name_placing import place_names
 
 COLOUR = "#3b6ea5"
 ACCENT = "#c8553d"
+FAINT = "#b9bec6"
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "osD^vXP"
+DASHES = ("-", "--", "-.", ":")
+LEAST_LINE = 0.2
+"""Inches a row of names takes."""
+SIGNIFICANT = 0.05
+FEW_POINTS = 16
+"""Up to so many, points and rows have room to spare."""
 
 
 def histogram(
     values: ArrayLike, title: str, label: str, marks: Mapping[str, float] | None = None
-) -> bytes:
+) -> Figure:
     """Return a histogram; `marks` are named vertical lines, such as a threshold."""
     figure = _figure(title)
     axes = figure.axes[0]
     axes.hist(np.asarray(values, dtype=float), bins=40, color=COLOUR)
     _finish(figure, label, "count", marks)
-    return _png(figure)
+    return figure
 
 
 def weighted_histogram(
@@ -34,14 +51,14 @@ def weighted_histogram(
     title: str,
     label: str,
     marks: Mapping[str, float] | None = None,
-) -> bytes:
+) -> Figure:
     """Return a histogram of counts that were taken elsewhere, on a logarithmic scale."""
     figure = _figure(title)
     axes = figure.axes[0]
     axes.stairs(np.asarray(counts, dtype=float), np.asarray(edges), fill=True, color=COLOUR)
     axes.set_yscale("symlog")
     _finish(figure, label, "pairs", marks)
-    return _png(figure)
+    return figure
 
 
 def lines(
@@ -49,15 +66,60 @@ def lines(
     title: str,
     xlabel: str,
     ylabel: str,
-) -> bytes:
+) -> Figure:
     """Return one line for each named pair of x and y values."""
     figure = _figure(title)
     axes = figure.axes[0]
-    for name, (xs, ys) in series.items():
-        axes.plot(xs, ys, marker=".", label=name)
+    for place, (name, (xs, ys)) in enumerate(series.items()):
+        axes.plot(
+            xs,
+            ys,
+            color=SERIES[place % len(SERIES)],
+            linestyle=DASHES[place % len(DASHES)],
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=4,
+            markevery=max(1, len(xs) // 20),
+            label=name,
+        )
+    if all(float(x).is_integer() for xs, _ in series.values() for x in xs):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(frameon=False, fontsize=8)
     _finish(figure, xlabel, ylabel, None)
-    return _png(figure)
+    return figure
+
+
+def dots(
+    names: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    title: str,
+    label: str,
+    mark: float | None = None,
+) -> Figure:
+    """Return a row for each name, the first one on top, with a dot for each series.
+
+    Args:
+        names: of the rows.
+        series: by name, a value for each row; NaN is left out.
+        title: of the plot.
+        label: of the values.
+        mark: a value at which a line stands, such as 0.
+    """
+    figure = _figure(title, height=_height(len(names)))
+    axes = figure.axes[0]
+    rows = np.arange(len(names))[::-1]
+    axes.hlines(rows, *_span(list(series.values())), color="#e3e6ea", linewidth=1, zorder=0)
+    for place, (name, values) in enumerate(series.items()):
+        colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+        hollow = "none" if place % 2 else colour
+        axes.scatter(values, rows, s=26, marker=marker, facecolors=hollow, edgecolors=colour,
+                     linewidths=1.3, label=name)  # fmt: skip
+    if mark is not None:
+        axes.axvline(mark, color="#888888", linewidth=1, linestyle="--", zorder=0)
+    axes.set_yticks(rows, list(names))
+    axes.tick_params(axis="y", labelsize=_label_size(len(names)))
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    _finish(figure, label, "", None)
+    return figure
 
 
 def heat_map(
@@ -67,7 +129,7 @@ def heat_map(
     title: str,
     labels: tuple[str, str, str],
     mark: tuple[float, float],
-) -> bytes:
+) -> Figure:
     """Return a map of values (len(xs), len(ys)), one equal cell each, with one cell marked.
 
     Args:
@@ -92,16 +154,18 @@ def heat_map(
     axes.tick_params(labelsize=7)
     axes.legend(frameon=False, fontsize=8)
     _finish(figure, labels[0], labels[1], None)
-    return _png(figure)
+    return figure
 
 
-def bars(names: Sequence[str], values: Sequence[float], title: str, label: str) -> bytes:
+def bars(names: Sequence[str], values: Sequence[float], title: str, label: str) -> Figure:
     """Return horizontal bars, the first name on top."""
-    figure = _figure(title, height=max(2.2, 0.32 * len(names) + 1))
+    figure = _figure(title, height=_height(len(names)))
     axes = figure.axes[0]
     axes.barh(list(names)[::-1], list(values)[::-1], color=COLOUR)
+    axes.tick_params(axis="y", labelsize=_label_size(len(names)))
+    axes.margins(y=0.01)
     _finish(figure, label, "", None)
-    return _png(figure)
+    return figure
 
 
 def intervals(
@@ -111,16 +175,21 @@ def intervals(
     highs: Sequence[float],
     title: str,
     label: str,
-) -> bytes:
-    """Return points with horizontal intervals, the first name on top."""
-    figure = _figure(title, height=max(2.2, 0.32 * len(names) + 1))
+    mark: float | None = None,
+) -> Figure:
+    """Return points with horizontal intervals, the first name on top; `mark` is a vertical line."""
+    figure = _figure(title, height=_height(len(names)))
     axes = figure.axes[0]
     rows = np.arange(len(names))[::-1]
     errors = np.array([np.subtract(means, lows), np.subtract(highs, means)]).clip(min=0)
     axes.errorbar(means, rows, xerr=errors, fmt="o", color=COLOUR, ecolor="#9db8d3", capsize=3)
     axes.set_yticks(rows, list(names))
+    axes.tick_params(axis="y", labelsize=_label_size(len(names)))
+    axes.margins(y=0.02 if len(names) > FEW_POINTS else 0.05)
+    if mark is not None:
+        axes.axvline(mark, color="#888888", linewidth=1, linestyle="--", zorder=0)
     _finish(figure, label, "", None)
-    return _png(figure)
+    return figure
 
 
 def frontier(
@@ -130,7 +199,7 @@ def frontier(
     ylabel: str,
     *,
     logarithmic: bool = False,
-) -> bytes:
+) -> Figure:
     """Return points, of which some lie on a line of steps, numbered and listed beside the plot.
 
     Args:
@@ -148,7 +217,7 @@ def frontier(
     for (colour, marker, offset, side), (name, points) in zip(styles, groups.items(), strict=False):
         off = [point for point in points if not point[3]]
         on = sorted(point[:3] for point in points if point[3])
-        axes.scatter([p[0] for p in off], [p[1] for p in off], color="#b9bec6", marker=marker, s=18)
+        axes.scatter([p[0] for p in off], [p[1] for p in off], color=FAINT, marker=marker, s=18)
         xs, ys = [p[0] for p in on], [p[1] for p in on]
         axes.step(xs, ys, where="post", color=colour, marker=marker, markersize=5, label=name)
         for x, y, label in on:
@@ -170,7 +239,7 @@ def frontier(
     if groups:
         axes.legend(frameon=False, fontsize=8)
     _finish(figure, xlabel, ylabel, None)
-    return _png(figure)
+    return figure
 
 
 def scatter(
@@ -180,38 +249,66 @@ def scatter(
     title: str,
     xlabel: str,
     ylabel: str,
-) -> bytes:
-    """Return named points."""
-    figure = _figure(title, height=4.2)
+    *,
+    diagonal: bool = False,
+) -> Figure:
+    """Return named points; a name stands where it covers no other, with a line to its point.
+
+    Args:
+        xs: horizontal values.
+        ys: vertical values.
+        labels: a name for each point; left out where there is no room.
+        title: of the plot.
+        xlabel: of the horizontal axis.
+        ylabel: of the vertical axis.
+        diagonal: whether to draw the line on which both are equal.
+    """
+    figure = _figure(title, height=4.2 if len(xs) <= FEW_POINTS else 6.4)
+    if len(xs) > FEW_POINTS:
+        figure.set_figwidth(8.6)
     axes = figure.axes[0]
-    axes.scatter(xs, ys, color=COLOUR, s=18)
-    for x, y, label in zip(xs, ys, labels, strict=True):
-        axes.annotate(label, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=6.5)
+    axes.scatter(xs, ys, color=COLOUR, s=16, zorder=3)
+    if diagonal:
+        axes.axline((min(xs), min(xs)), slope=1, color=FAINT, linewidth=1, linestyle="--", zorder=0)
+    axes.margins(0.12)
     _finish(figure, xlabel, ylabel, None)
-    return _png(figure)
+    place_names(axes, list(zip(xs, ys, strict=True)), labels)
+    return figure
 
 
-def squares(names: Sequence[str], values: ArrayLike, title: str, label: str) -> bytes:
-    """Return a square map of values in [0, 1] (n, n) between names; NaN stays white."""
-    size = max(3.0, 0.22 * len(names) + 1.6)
-    figure = _figure(title, height=size)
+def squares(names: Sequence[str], values: ArrayLike, title: str, label: str) -> Figure:
+    """Return a square map of p values (n, n) between names, those up to 0.05 with a dot."""
+    inner = max(1.6, 0.2 * len(names))
+    name_width = 0.075 * max((len(name) for name in names), default=0)
+    figure = _figure(title, height=inner + name_width + 0.6)
+    figure.set_figwidth(inner + name_width + 1.4)
     axes = figure.axes[0]
-    image = axes.imshow(np.asarray(values, dtype=float), cmap="Blues_r", vmin=0.0, vmax=1.0)
-    figure.colorbar(image, label=label)
+    axes.spines[:].set_visible(False)
+    cells = np.asarray(values, dtype=float)
+    image = axes.imshow(cells, cmap="Blues_r", vmin=0.0, vmax=1.0)
+    figure.colorbar(image, label=f"{label}; dot: up to {SIGNIFICANT:g}", shrink=0.9)
+    rows, columns = np.nonzero(cells <= SIGNIFICANT)
+    axes.scatter(columns, rows, s=5, color="white")
     axes.set_xticks(range(len(names)), list(names), rotation=90)
     axes.set_yticks(range(len(names)), list(names))
-    axes.tick_params(labelsize=6.5)
-    return _png(figure)
+    axes.tick_params(labelsize=7, length=0)
+    return figure
 
 
-def shown(png: bytes) -> dg.MarkdownMetadataValue:
+def shown(figure: Figure) -> dg.MarkdownMetadataValue:
     """Return a plot as metadata that the user interface displays."""
-    return dg.MetadataValue.md(f"![plot]({data_uri(png)})")
+    address = f"data:image/png;base64,{base64.b64encode(png(figure)).decode()}"
+    return dg.MetadataValue.md(f"![plot]({address})")
 
 
-def data_uri(png: bytes) -> str:
-    """Return a plot as an address that a page can embed."""
-    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
+def png(figure: Figure) -> bytes:
+    """Return a plot as PNG."""
+    return _saved(figure, "png", {})
+
+
+def svg(figure: Figure) -> bytes:
+    """Return a plot as SVG, the same bytes each time; its letters are text, in DejaVu Sans."""
+    return _saved(figure, "svg", {"Date": None})
 
 
 def _figure(title: str, height: float = 3.0) -> Figure:
@@ -233,7 +330,23 @@ def _finish(figure: Figure, xlabel: str, ylabel: str, marks: Mapping[str, float]
         axes.legend(frameon=False, fontsize=8)
 
 
-def _png(figure: Figure) -> bytes:
+def _height(rows: int) -> float:
+    """Return inches for so many rows of names: close together where there are many."""
+    return max(2.2, (0.32 if rows <= FEW_POINTS else LEAST_LINE) * rows + 1)
+
+
+def _label_size(rows: int) -> float:
+    return 9 if rows <= FEW_POINTS else 7.5
+
+
+def _span(series: Sequence[Sequence[float]]) -> tuple[float, float]:
+    values = np.array([list(one) for one in series], dtype=float)
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+
+
+def _saved(figure: Figure, kind: str, metadata: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
+    with matplotlib.rc_context({"svg.hashsalt": "saber", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=kind, dpi=100, metadata=metadata)
     return buffer.getvalue()

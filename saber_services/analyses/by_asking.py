@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -32,6 +32,9 @@ from saber_services.analyses.finding import Finding
 from saber_services.analyses.kept import Kept
 from saber_services.analyses.user_table import read_user_table
 from saber_services.analyses.with_inputs import LATENCY_FILE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Track = Callable[[str, int], Any]
 """From a label and a number of items to a context that yields what is told of finished ones."""
@@ -101,7 +104,7 @@ def of_word_math_split(kept: Kept, names: Sequence[str], track: Track) -> Findin
             "not compared. low and high are the 95 % Wilson interval.",
             *_left_out(unable),
         ),
-        plot=_bars(table, "share", "share of queries by formulas") if rows else None,
+        plot=_shares(table) if rows else None,
         hidden={"queries": pl.concat(frames)} if frames else {},
     )
 
@@ -144,7 +147,7 @@ def of_duplicate_finding(
             *(f"{query} has no rewording: {reason}." for query, reason in failed.items()),
         ),
         {"searches": len(asked)},
-        plot=_bars(table, "median_rank", "median rank") if rows else None,
+        plot=_found(table) if rows else None,
         hidden={"ranks": pl.concat(frames)} if frames else {},
     )
 
@@ -350,10 +353,41 @@ def _left_out(reasons: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name} is left out: {reason.rstrip('.')}." for name, reason in reasons.items())
 
 
-def _bars(table: pl.DataFrame, column: str, label: str) -> Callable[[], bytes]:
-    def plot() -> bytes:
+def _bars(table: pl.DataFrame, column: str, label: str) -> Callable[[], Figure]:
+    def plot() -> Figure:
         from saber_assets.plots import bars
 
         return bars(table["retriever"].to_list(), table[column].to_list(), label, label)
+
+    return plot
+
+
+def _shares(table: pl.DataFrame) -> Callable[[], Figure]:
+    def plot() -> Figure:
+        from saber_assets.plots import intervals
+
+        return intervals(
+            table["retriever"].to_list(),
+            table["share"].to_list(),
+            table["low"].to_list(),
+            table["high"].to_list(),
+            "queries whose formulas match better than their words, 95 %",
+            "share",
+            mark=0.5,
+        )
+
+    return plot
+
+
+def _found(table: pl.DataFrame) -> Callable[[], Figure]:
+    def plot() -> Figure:
+        from saber_assets.plots import dots
+
+        series = {
+            name.replace("_", " "): table[name].to_list()
+            for name in table.columns
+            if name.startswith("top")
+        }
+        return dots(table["retriever"].to_list(), series, "found among the first k", "share")
 
     return plot

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
@@ -17,6 +17,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from saber_assets.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_ROWS = 60
 ROOMY_COLUMNS = 6
@@ -36,7 +39,7 @@ class Finding:
         tables: frames by caption; printed down to `MOST_ROWS` rows.
         notes: sentences that belong to the result: rules, what was left out and why.
         values: single numbers, by name.
-        plot: makes a PNG, or None where there is nothing to draw.
+        plot: draws it, or None where there is nothing to draw.
         hidden: frames that only JSON shows.
     """
 
@@ -44,7 +47,7 @@ class Finding:
     tables: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
-    plot: Callable[[], bytes] | None = None
+    plot: Callable[[], Figure] | None = None
     hidden: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
@@ -54,8 +57,11 @@ def show(finding: Finding, name: str, plot: Path, as_json: bool) -> None:
     Args:
         finding: what to show.
         name: of the analysis.
-        plot: file to write; its folder is made.
+        plot: file to write, PNG or SVG by its name; its folder is made.
         as_json: one JSON object instead of tables.
+
+    Raises:
+        InputError: when the file has another ending, or can't be written.
     """
     drawn = _draw(finding, plot)
     if as_json:
@@ -90,11 +96,16 @@ def as_object(finding: Finding, name: str, plot: Path | None) -> dict[str, Any]:
 
 
 def _draw(finding: Finding, plot: Path) -> Path | None:
+    if plot.suffix.lower() not in (".png", ".svg"):
+        raise InputError(f"{plot} is neither a .png nor a .svg", "name such a file with --plot")
     if finding.plot is None:
         return None
+    from saber_assets.plots import png, svg  # matplotlib is slow to load
+
+    figure = finding.plot()
     try:
         plot.parent.mkdir(parents=True, exist_ok=True)
-        plot.write_bytes(finding.plot())
+        plot.write_bytes(svg(figure) if plot.suffix.lower() == ".svg" else png(figure))
     except OSError as error:
         raise InputError(
             f"{plot} can't be written ({error.strerror})", "name another file with --plot"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,6 +23,9 @@ from saber_assets.evaluation.signal_effect import at_ranks, signal_effect
 from saber_services.analyses.finding import Finding
 from saber_services.analyses.kept import Kept
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 CLOSEST = 15
 
 
@@ -34,13 +38,12 @@ def of_gain_variants(kept: Kept) -> Finding:
     )
     wide = means.pivot(on="variant", index="retriever", values="mean")
 
-    def plot() -> bytes:
-        from saber_assets.plots import lines
+    def plot() -> Figure:
+        from saber_assets.plots import dots
 
-        places = [float(place) for place in range(1, wide.height + 1)]
-        names = [str(variant) for variant in VARIANTS]
-        series = {name: (places, wide[name].to_list()) for name in names}
-        return lines(series, f"nDCG@{cutoff} by gain and range", f"place under {names[0]}", "mean")
+        series = {str(variant): wide[str(variant)].to_list() for variant in VARIANTS}
+        title = f"nDCG@{cutoff} by gain and range, {kept.setting}"
+        return dots(wide["retriever"].to_list(), series, title, "mean")
 
     return Finding(
         f"nDCG@{cutoff} under other gains, {kept.setting}",
@@ -79,7 +82,7 @@ def of_paired_tests(kept: Kept, resamples: int, seed: int, alpha: float = ALPHA)
         p_holm="adjusted_randomisation",
     )
 
-    def plot() -> bytes:
+    def plot() -> Figure:
         from saber_assets.plots import squares
 
         return squares(
@@ -130,7 +133,7 @@ def of_rating_noise(
     table = found.systems.drop("setting")
     shown = ("retriever", "mean", "drawn_mean", "sd_ratings", "sd_queries", "low", "high")
 
-    def plot() -> bytes:
+    def plot() -> Figure:
         from saber_assets.plots import intervals
 
         return intervals(
@@ -169,7 +172,7 @@ def of_signal_effect(kept: Kept) -> Finding:
             "build a benchmark of your own, which keeps that",
         )
 
-    def plot() -> bytes:
+    def plot() -> Figure:
         from saber_assets.plots import lines
 
         series = {

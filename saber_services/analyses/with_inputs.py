@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,6 +18,9 @@ from saber_assets.tournament.bradley_terry import rate
 from saber_services.analyses.finding import Finding
 from saber_services.analyses.kept import Kept
 from saber_services.analyses.user_table import read_user_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LATENCY_FILE = "latency.csv"
 MOST_GAPS = 10
@@ -41,7 +45,7 @@ def of_pareto(kept: Kept, latency: Path | None) -> Finding:
     found = frontiers(systems)
     reasons = left_out(systems)
 
-    def plot() -> bytes:
+    def plot() -> Figure:
         from saber_assets.plots import frontier
 
         groups = {
@@ -84,7 +88,7 @@ def of_score_over_time(kept: Kept, dates: Path | None) -> Finding:
     found = score_over_time(systems)
     undated = without_date(systems)
 
-    def plot() -> bytes:
+    def plot() -> Figure:
         from saber_assets.plots import frontier
 
         groups = {
@@ -129,7 +133,7 @@ def of_mteb_correlation(kept: Kept, scores: Path, excluded: Sequence[str]) -> Fi
         ]
     )
 
-    def plot() -> bytes:
+    def plot() -> Figure:
         from saber_assets.plots import scatter
 
         return scatter(
@@ -164,7 +168,7 @@ def of_judge_swap(kept: Kept, judgments: Path | None, ratings: Path | None) -> F
         raise InputError(str(error), "give judgments or ratings of this workdir's pools") from error
     table = found.systems.drop("setting")
 
-    def plot() -> bytes:
+    def plot() -> Figure:
         from saber_assets.plots import scatter
 
         return scatter(
@@ -174,6 +178,7 @@ def of_judge_swap(kept: Kept, judgments: Path | None, ratings: Path | None) -> F
             f"{kept.measure} under two judges",
             "the board's judge",
             "the other judge",
+            diagonal=True,
         )
 
     orders = found.orders.get(kept.setting)

@@ -112,7 +112,7 @@ _COMMON = (
         help="What text the query and the documents show.",
     ),
     click.option("--sanity", is_flag=True, help="With the rows that show the scale's ends."),
-    click.option("--plot", type=_FILE, metavar="FILE.png", help="Default: WORKDIR/analyses."),
+    click.option("--plot", type=_FILE, metavar="FILE.png|svg", help="Default: WORKDIR/analyses."),
     json_option,
 )
 

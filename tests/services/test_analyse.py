@@ -83,6 +83,13 @@ def test_tables_are_printed(workdir, capsys, tmp_path):
     assert plot.read_bytes().startswith(PNG)
 
 
+def test_a_plot_is_written_as_svg_where_its_name_says_so(analyse, refused, tmp_path):
+    plot = tmp_path / "it.svg"
+    analyse("gain-variants", "--sanity", "--plot", str(plot))
+    assert "<svg" in plot.read_text(encoding="utf-8")
+    assert "neither a .png nor a .svg" in refused("gain-variants", "--plot", "it.pdf")
+
+
 def test_latency_and_then_the_frontier(analyse, refused, workdir, tmp_path):
     assert "saber analyse latency" in refused("pareto")
     timed = analyse("latency", "--queries", "2")
