@@ -50,11 +50,11 @@ def test_each_thing_that_is_missing_is_told(tmp_path: Path) -> None:
     assert kinds("qwen3-embedding-8b", nothing) == ["packages", "weights", "GPU"]
     assert kinds("qwen3-embedding-0.6b", nothing) == ["packages", "weights"]
     assert kinds("diver-4b", nothing) == ["packages", "contract", "weights", "GPU"]
-    assert kinds("reasonir-8b", nothing) == ["driver", "weights", "GPU", "consent"]
+    assert kinds("reasonir-8b", nothing) == ["packages", "weights", "GPU", "consent"]
     assert kinds("gemini-001", nothing) == ["driver", "key"]
     assert kinds("gemini-001", machine(tmp_path, GEMINI_API_KEY="k")) == ["driver"]
     assert kinds("bm25", nothing) == []
-    assert kinds("rank1-7b", nothing) == ["driver", "weights", "GPU"]
+    assert kinds("rank1-7b", nothing) == ["endpoint"]
 
 
 def test_weights_and_memory_that_are_there_are_not_asked_for(tmp_path: Path) -> None:
