@@ -1,0 +1,30 @@
+"""What decides the vectors of an API, for the key under which they are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from saber_assets.retrieval.systems import System
+
+REVISION = 1
+FIELDS = (
+    "model",
+    "served_model",
+    "query_template",
+    "document_template",
+    "query_task",
+    "document_task",
+    "window",
+    "normalise",
+    "dimension",
+)
+API_FIELDS = ("window", "query_template", "document_template")
+"""What a card must state so that an API can be asked."""
+
+
+def contract_key(system: System) -> str:
+    """Return a hash of a system's encoding contract at an API; no key of an account is in it."""
+    values = {field: getattr(system, field) for field in FIELDS}
+    content = json.dumps([REVISION, system.family, values], sort_keys=True)
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,58 @@
+"""Gemini's embeddings."""
+
+from __future__ import annotations
+
+from saber_assets.retrieval import api_contract, dense, gemini_service, remote_encoder
+from saber_assets.retrieval.api_contract import API_FIELDS, contract_key
+from saber_assets.retrieval.contract import Side
+from saber_assets.retrieval.drivers.driver import Driver, Surroundings
+from saber_assets.retrieval.gemini_service import KEY_HEADER, URL, CountedTexts, GeminiService
+from saber_assets.retrieval.json_endpoint import JsonEndpoint
+from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.remote_encoder import RemoteEncoder
+from saber_assets.retrieval.systems import System
+from saber_assets.retrieval.vector_cache import VectorCache
+
+AT_ONCE = {"gemini-embedding-001": 64}
+"""Texts in one request, of models known to give each its own vector; of others, one."""
+
+
+def make(system: System, around: Surroundings) -> Retriever:
+    """Return a retriever by the API; no text is paid for twice."""
+    variable, model = str(system.key_variable), str(system.model)
+    key = around.machine.variables.get(variable, "")
+    tasks: dict[Side, str | None] = {"query": system.query_task, "document": system.document_task}
+    templates: dict[Side, str] = {
+        "query": str(system.query_template),
+        "document": str(system.document_template),
+    }
+    service = GeminiService(
+        JsonEndpoint(system.served or URL, {KEY_HEADER: key}),
+        model,
+        key=key,
+        key_variable=variable,
+        tasks=tasks,
+        dimensions=system.dimension,
+    )
+    encoder = RemoteEncoder(
+        service,
+        CountedTexts(templates, int(system.window or 0), service.count),
+        normalise=system.normalise is not False,
+        dimension=system.dimension,
+        at_once=AT_ONCE.get(model, 1),
+    )
+    disk = VectorCache(around.vectors, contract_key(system), encoder.dimension)
+    return dense.DenseRetriever(encoder, disk=disk)
+
+
+DRIVER = Driver(
+    family="api",
+    backend="api:gemini",
+    make=make,
+    revision=1000 * api_contract.REVISION
+    + 100 * dense.REVISION
+    + 10 * remote_encoder.REVISION
+    + gemini_service.REVISION,
+    weights=False,
+    fields=API_FIELDS,
+)

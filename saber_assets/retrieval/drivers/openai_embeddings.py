@@ -1,0 +1,46 @@
+"""OpenAI's embeddings, or those of another API that speaks like it."""
+
+from __future__ import annotations
+
+from saber_assets.retrieval import api_contract, dense, remote_encoder
+from saber_assets.retrieval.api_contract import API_FIELDS, contract_key
+from saber_assets.retrieval.drivers.driver import Driver, Surroundings
+from saber_assets.retrieval.openai_service import OpenAiService
+from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.remote_encoder import RemoteEncoder
+from saber_assets.retrieval.served_windows import WholeTexts
+from saber_assets.retrieval.systems import System
+from saber_assets.retrieval.vector_cache import VectorCache
+
+URL = "https://api.openai.com/v1"
+AT_ONCE = 64
+
+
+def make(system: System, around: Surroundings) -> Retriever:
+    """Return a retriever by the API; no text is paid for twice."""
+    service = OpenAiService(
+        system.served or URL,
+        system.served_model or str(system.model),
+        key=around.machine.variables.get(system.key_variable or "", ""),
+        key_variable=system.key_variable,
+        dimensions=system.dimension,
+    )
+    encoder = RemoteEncoder(
+        service,
+        WholeTexts(str(system.query_template), str(system.document_template)),
+        normalise=system.normalise is not False,
+        dimension=system.dimension,
+        at_once=AT_ONCE,
+    )
+    disk = VectorCache(around.vectors, contract_key(system), encoder.dimension)
+    return dense.DenseRetriever(encoder, disk=disk)
+
+
+DRIVER = Driver(
+    family="api",
+    backend="api:openai",
+    make=make,
+    revision=100 * api_contract.REVISION + 10 * dense.REVISION + remote_encoder.REVISION,
+    weights=False,
+    fields=API_FIELDS,
+)

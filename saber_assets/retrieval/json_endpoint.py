@@ -1,0 +1,142 @@
+"""A JSON endpoint that is asked with patience: timeouts, back-off, Retry-After, no redirects."""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import json
+import random
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from email.message import Message
+from typing import Any
+
+from saber_assets.errors import InputError
+from saber_assets.retrieval.remote_encoder import shown
+
+TRIES = 8
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+"""Seconds between tries: they double."""
+LONGEST_ASKED_PAUSE = 300.0
+"""Seconds that a server may ask for; it is asked again after them."""
+TIMEOUT = 120.0
+_PASSING = frozenset({408, 409, 425, 429})
+
+
+class StatusError(Exception):
+    """An answer that isn't one; the message is its body.
+
+    Args:
+        status: HTTP status.
+        body: text of the answer.
+    """
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(f"status {status}: {shown(body)}")
+        self.status, self.body = status, body
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the key to another host."""
+
+    def redirect_request(self, *_arguments: Any, **_more: Any) -> None:
+        """Follow none."""
+
+
+class JsonEndpoint:
+    """Posts JSON to paths below a URL.
+
+    Args:
+        url: where the paths begin, without the last slash.
+        headers: sent with each request; the key is one of them, never a part of the URL.
+        tries: how often a request is sent at most.
+        timeout: seconds until an answer counts as lost.
+        sleep: waits for some seconds.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        tries: int = TRIES,
+        timeout: float = TIMEOUT,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise InputError(f"'{url}' is no http URL", "correct `served` in systems.toml")
+        self._url = url.rstrip("/")
+        self._headers = {"Content-Type": "application/json", **(headers or {})}
+        self._tries, self._timeout, self._sleep = tries, timeout, sleep
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the answer to a request.
+
+        Raises:
+            StatusError: for a status that says no, after all tries where it may pass.
+            InputError: when nobody answers.
+        """
+        content = json.dumps(body).encode()
+        for tried in range(1, self._tries + 1):
+            last = tried == self._tries
+            try:
+                return self._sent(path, content)
+            except urllib.error.HTTPError as error:
+                with error:
+                    text = error.read().decode("utf-8", "replace")
+                passing = error.code in _PASSING or error.code >= 500
+                if last or not passing:
+                    raise StatusError(error.code, text) from None
+                asked = _asked_pause(error.headers, text)
+            except (OSError, http.client.HTTPException) as error:
+                if last:
+                    reason = shown(str(getattr(error, "reason", error)) or type(error).__name__)
+                    raise InputError(
+                        f"{self._url} doesn't answer ({reason})",
+                        "start it or check its URL, then run again: what was answered is kept",
+                    ) from None
+                asked = None
+            except ValueError:  # no JSON
+                if last:
+                    raise StatusError(200, "the answer is not JSON") from None
+                asked = None
+            self._sleep(_pause(tried) if asked is None else asked)
+        raise AssertionError("the last try returns or raises")
+
+    def _sent(self, path: str, content: bytes) -> Any:
+        request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
+            f"{self._url}/{path}", data=content, headers=self._headers, method="POST"
+        )
+        with self._opener.open(request, timeout=self._timeout) as answer:
+            return json.loads(answer.read())
+
+
+def _pause(tried: int) -> float:
+    return min(FIRST_PAUSE * 2 ** (tried - 1), LONGEST_PAUSE) * random.uniform(0.75, 1.0)
+
+
+def _asked_pause(headers: Message, body: str) -> float | None:
+    """Return the seconds that a server asks to wait, in a header or in Google's details."""
+    value = headers.get("Retry-After") or _retry_delay(body)
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(max(seconds, 0.0), LONGEST_ASKED_PAUSE) if seconds == seconds else None
+
+
+def _retry_delay(body: str) -> str | None:
+    try:
+        details = json.loads(body)["error"]["details"]
+        delays = [detail["retryDelay"] for detail in details if "retryDelay" in detail]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return str(delays[0]).removesuffix("s") if delays else None

@@ -1,0 +1,137 @@
+"""Vectors of an OpenAI-compatible endpoint, through OpenAI's own client: it retries by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saber_assets.errors import InputError
+from saber_assets.retrieval.contract import Side
+from saber_assets.retrieval.remote_encoder import Input, TextRefusedError, shown
+
+RETRIES = 8
+TIMEOUT = 120.0
+_TOO_LONG = re.compile(
+    r"context.{0,10}(length|size)|too (long|large)|(exceed|maximum|max).{0,60}token"
+    r"|reduce the length|reduce your prompt",
+    re.IGNORECASE,
+)
+_AGAIN = "then run again: what was answered is kept"
+
+
+class OpenAiService:
+    """Asks `/embeddings` of an endpoint.
+
+    Args:
+        url: of the endpoint, which usually ends in /v1.
+        model: its name there.
+        key: "" where the endpoint wants none.
+        key_variable: the variable that the key came from.
+        dimensions: length of vector to ask for, or None for what the model gives.
+        retries: how often a request is repeated; the client doubles its pauses, and waits as long
+            as the endpoint asks it to.
+        timeout: seconds until an answer counts as lost.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str = "",
+        key_variable: str | None = None,
+        dimensions: int | None = None,
+        retries: int = RETRIES,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise InputError(f"'{url}' is no http URL", "correct `served` in systems.toml")
+        from openai import OpenAI  # a second to import
+
+        self._url, self._model, self._key = url, model, key
+        self._key_variable = key_variable
+        self._more: dict[str, Any] = {} if dimensions is None else {"dimensions": dimensions}
+        self._client = OpenAI(
+            api_key=key or "none", base_url=url, max_retries=retries, timeout=timeout
+        )
+
+    @property
+    def place(self) -> str:
+        """What it is called in a sentence."""
+        return f"the endpoint {self._url}"
+
+    def vectors(self, inputs: Sequence[Input], side: Side) -> NDArray[np.float32]:
+        """Return one vector an input, in their order; both sides are asked for alike.
+
+        Raises:
+            TextRefusedError: for something that these inputs hold.
+            InputError: for something that a person must mend.
+        """
+        import openai
+
+        asked: Any = list(inputs)
+        try:
+            answer = self._client.embeddings.create(model=self._model, input=asked, **self._more)
+        except openai.APIStatusError as error:
+            raise self._fault(error) from None
+        except openai.APIConnectionError as error:
+            reason = shown(str(error.__cause__ or error), self._key)
+            raise InputError(
+                f"{self.place} doesn't answer ({reason})",
+                f"start it or check its URL, {_AGAIN}",
+            ) from None
+        except openai.OpenAIError as error:
+            raise InputError(
+                f"{self.place} gives no vectors ({shown(str(error), self._key)})",
+                "check that it is an endpoint for embeddings",
+            ) from None
+        except ValueError as error:  # the client decodes the answer, and gets something else
+            raise self._malformed(shown(str(error), self._key)) from None
+        return self._ordered(answer, len(inputs))
+
+    def _ordered(self, answer: Any, asked: int) -> NDArray[np.float32]:
+        rows = sorted(answer.data or [], key=lambda row: row.index)
+        if [row.index for row in rows] != list(range(asked)):
+            raise self._malformed(f"{len(rows)} vectors for {asked} texts")
+        try:
+            found = np.array([row.embedding for row in rows], dtype=np.float32)
+        except (TypeError, ValueError):
+            raise self._malformed("vectors of several lengths, or no numbers") from None
+        if found.ndim != 2:
+            raise self._malformed("vectors that are no lists of numbers")
+        return found
+
+    def _malformed(self, what: str) -> InputError:
+        return InputError(
+            f"{self.place} answered with something else than vectors ({what})",
+            "check that it is an endpoint for embeddings",
+        )
+
+    def _fault(self, error: Any) -> Exception:
+        """Return what a status means."""
+        said = error.body.get("message") if isinstance(error.body, dict) else None
+        status, told = error.status_code, shown(str(said or error.message), self._key)
+        if status in (401, 403):  # what the server says may hold a part of the key
+            where = (
+                f"set {self._key_variable} to a valid one"
+                if self._key_variable
+                else "name the variable with its key as key_variable in systems.toml"
+            )
+            return InputError(f"{self.place} refuses the key", where)
+        if status == 404:
+            return InputError(
+                f"{self.place} has no model '{self._model}', or is no endpoint for embeddings",
+                "check `served` (it usually ends in /v1) and `served_model` in systems.toml",
+            )
+        if status == 429 and "quota" in told:
+            return InputError(f"{self.place} says that the quota is used up", f"raise it, {_AGAIN}")
+        if status == 429:
+            return InputError(f"{self.place} is asked too often", f"wait, {_AGAIN}")
+        too_long = bool(_TOO_LONG.search(told))
+        if status >= 500 and not too_long:
+            return InputError(f"{self.place} fails ({told})", f"mend it, {_AGAIN}")
+        return TextRefusedError(f"{self.place} refuses it ({told})", too_long=too_long)
