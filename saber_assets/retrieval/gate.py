@@ -16,6 +16,8 @@ from saber_assets.retrieval.own import reason_of
 from saber_assets.retrieval.parity import LEAST, TwoSided, check_parity, fixed_sample
 from saber_assets.retrieval.protocol import Retriever
 
+PARITY_KEY = "saber/parity"
+"""Under which the outcome is kept with the scores of a retriever."""
 UNCHECKED = "not_checked"
 """Key of the reason, in an outcome without numbers."""
 SHORTEST = 16

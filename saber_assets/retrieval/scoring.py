@@ -129,6 +129,28 @@ def _ordered(pools: pl.DataFrame) -> _Pools:
     return _Pools(members, lengths["query_id"].to_list(), starts)
 
 
+def setting_texts(
+    pools: pl.DataFrame, corpus: pl.DataFrame, setting: str
+) -> tuple[list[str], list[str]]:
+    """Return the texts of all queries and of all distinct documents in a setting.
+
+    Args:
+        pools: columns `query_id` and `candidate_id` of CANDIDATE_POOLS.
+        corpus: DEDUPED_CORPUS, holding all queries and candidates.
+        setting: of `SETTINGS`.
+
+    Raises:
+        ValueError: for an unknown setting, or an id that the corpus lacks.
+    """
+    ordered = _ordered(pools)
+    texts = _texts_of(ordered, corpus)
+    candidates = ordered.members["candidate_id"].unique().sort()
+    return (
+        [query_text(*texts[key], setting) for key in ordered.queries],
+        list(dict.fromkeys(document_text(*texts[key], setting) for key in candidates)),
+    )
+
+
 def _texts_of(pools: _Pools, corpus: pl.DataFrame) -> dict[str, tuple[str, str]]:
     """Return statement and solution of every query and candidate, by id."""
     wanted = pl.concat([pools.members["query_id"], pools.members["candidate_id"]]).unique()
