@@ -90,15 +90,18 @@ class GenerativePointwise:
             UnansweredError: when a pair has no usable answer.
         """
         answers = self._model.ask([self._question(query, text) for text in documents])
-        lost = [number for number, given in enumerate(answers) if isinstance(given, Failure)]
+        lost = [
+            f"first document number {number}: {scores.reason}"
+            for number, scores in enumerate(answers, 1)
+            if isinstance(scores, Failure)
+        ]
         if lost:
-            first = answers[lost[0]]
             raise UnansweredError(
-                f"{len(lost)} of {len(documents)} documents have no usable answer, first document "
-                f"number {lost[0] + 1}: {first.reason if isinstance(first, Failure) else ''}"
+                f"{len(lost)} of {len(documents)} documents have no usable answer, {lost[0]}"
             )
-        means = [float(np.mean(given)) for given in answers if not isinstance(given, Failure)]
-        return np.round(np.asarray(means, dtype=np.float64), DECIMALS)
+        given = [scores for scores in answers if not isinstance(scores, Failure)]
+        means = [round(sum(scores) / len(scores), DECIMALS) for scores in given]
+        return np.asarray(means, dtype=np.float64)
 
     def with_instruction(self, text: str) -> GenerativePointwise | None:
         """Return a reranker with another instruction, or None where it has no field for one."""

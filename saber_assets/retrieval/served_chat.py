@@ -155,7 +155,8 @@ class ServedModel:
         with self._chat.use() as chat:
             asker = Asker(chat, RE_ASKS)
             for start in range(0, len(items), width):
-                answers += self._ask(asker, items[start : start + width])
+                part = self._ask(asker, items[start : start + width])
+                answers.extend(part)
         return [_together(answers[at : at + count]) for at in range(0, len(answers), count)]
 
     def forget(self) -> None:
