@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from saber_assets.retrieval.drivers import lexical, transformers_dense, transformers_pairs
+from saber_assets.retrieval.drivers import (
+    gemini_embeddings,
+    generative_groupwise,
+    generative_pointwise,
+    gritlm_dense,
+    lexical,
+    openai_embeddings,
+    query_rewriter,
+    sentence_transformers_dense,
+    served_dense,
+    transformers_dense,
+    transformers_pairs,
+)
 from saber_assets.retrieval.drivers.driver import Driver
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.systems import System
@@ -11,6 +23,14 @@ DRIVERS: tuple[Driver, ...] = (
     lexical.DRIVER,
     transformers_dense.DRIVER,
     transformers_pairs.DRIVER,
+    sentence_transformers_dense.DRIVER,
+    gritlm_dense.DRIVER,
+    served_dense.DRIVER,
+    openai_embeddings.DRIVER,
+    gemini_embeddings.DRIVER,
+    generative_pointwise.DRIVER,
+    generative_groupwise.DRIVER,
+    *query_rewriter.DRIVERS,
 )
 
 
