@@ -74,7 +74,8 @@ class TokenWindows:
         contract: templates, end-of-text token and window.
         tokens: the model's tokenizer.
         eos: number of the end-of-text token, None where the contract has none.
-        short_as_text: whether a text that surely fits is sent without asking the tokenizer.
+        short_as_text: whether a text that surely fits is sent without asking the tokenizer, if
+            that gives the same tokens.
         place: whose windows they are, for a message.
     """
 
@@ -87,12 +88,14 @@ class TokenWindows:
         short_as_text: bool,
         place: str,
     ) -> None:
-        self._contract, self._tokens, self._eos = contract, tokens, eos
-        self._short_as_text, self._place = short_as_text, place
+        self._contract, self._tokens, self._eos, self._place = contract, tokens, eos, place
         special = special_tokens(tokens)
         self._envelopes = {side: self._envelope(side, special) for side in ("query", "document")}
         ends = eos is None or special.tail[-1:] == [eos]
         self._end = "" if ends else contract.eos
+        self._short_as_text = short_as_text and (
+            tokens(PROBE + self._end, True) == with_eos(tokens(PROBE, True), eos)
+        )
 
     def of(self, text: str, side: Side) -> list[Input]:
         """Return the windows of a text, none for one without tokens."""
