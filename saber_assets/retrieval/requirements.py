@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import Driver
-from saber_assets.retrieval.drivers.table import driver_of
+from saber_assets.retrieval.drivers.table import can_be_served, driver_of
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import System
@@ -102,7 +102,8 @@ def _needs_of_weights(
     needed = gpu_gib(system, systems)
     if needed is not None and machine.gpu_gib < needed:
         there = f"the largest here has {machine.gpu_gib:.0f}" if machine.gpu_gib else "none here"
-        found.append(Need("GPU", f"a GPU with {needed:.0f} GiB ({there})"))
+        other = ", or its endpoint as served in systems.toml" if can_be_served(system) else ""
+        found.append(Need("GPU", f"a GPU with {needed:.0f} GiB ({there}){other}"))
     if system.trust_remote_code and not system.accepted_code:
         leave = "your leave to run code from its repository: accepted_code = true in systems.toml"
         found.append(Need("consent", leave))

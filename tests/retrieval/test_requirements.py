@@ -51,8 +51,8 @@ def test_each_thing_that_is_missing_is_told(tmp_path: Path) -> None:
     assert kinds("qwen3-embedding-0.6b", nothing) == ["packages", "weights"]
     assert kinds("diver-4b", nothing) == ["packages", "contract", "weights", "GPU"]
     assert kinds("reasonir-8b", nothing) == ["packages", "weights", "GPU", "consent"]
-    assert kinds("gemini-001", nothing) == ["driver", "key"]
-    assert kinds("gemini-001", machine(tmp_path, GEMINI_API_KEY="k")) == ["driver"]
+    assert kinds("gemini-001", nothing) == ["key"]
+    assert kinds("gemini-001", machine(tmp_path, GEMINI_API_KEY="k")) == []
     assert kinds("bm25", nothing) == []
     assert kinds("rank1-7b", nothing) == ["endpoint"]
 
@@ -63,7 +63,8 @@ def test_weights_and_memory_that_are_there_are_not_asked_for(tmp_path: Path) -> 
     assert kinds("qwen3-embedding-8b", machine(tmp_path, gpu=80)) == []
     assert kinds("qwen3-embedding-8b", machine(tmp_path, gpu=12)) == ["GPU"]
     (need,) = lacking(SYSTEMS["qwen3-embedding-8b"], SYSTEMS, machine(tmp_path, gpu=12))
-    assert need.sentence == "a GPU with 18 GiB (the largest here has 12)"
+    there = "the largest here has 12), or its endpoint as served in systems.toml"
+    assert need.sentence == f"a GPU with 18 GiB ({there}"
 
 
 def test_half_a_download_is_none(tmp_path: Path) -> None:

@@ -49,3 +49,9 @@ def driver_of(system: System, machine: Machine) -> Driver | None:
     wanted = [driver for driver in able if driver.served == (system.served is not None)] or able
     complete = [d for d in wanted if all(machine.installed(name) for name in d.packages)]
     return next(iter([*complete, *wanted]), None)
+
+
+def can_be_served(system: System) -> bool:
+    """Tell whether an endpoint could serve a system."""
+    kinds = {(driver.family, driver.backend) for driver in DRIVERS if driver.served}
+    return any((system.family, backend) in kinds for backend in system.backends)
