@@ -83,6 +83,9 @@ def lines(
         )
     if all(float(x).is_integer() for xs, _ in series.values() for x in xs):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    values = [y for _, ys in series.values() for y in ys]
+    if values and min(values) == 0:
+        axes.set_ylim(bottom=0, top=None if max(values) else 1)
     axes.legend(frameon=False, fontsize=8)
     _finish(figure, xlabel, ylabel, None)
     return figure
@@ -93,7 +96,8 @@ def dots(
     series: Mapping[str, Sequence[float]],
     title: str,
     label: str,
-    mark: float | None = None,
+    *,
+    logarithmic: bool = False,
 ) -> Figure:
     """Return a row for each name, the first one on top, with a dot for each series.
 
@@ -102,7 +106,7 @@ def dots(
         series: by name, a value for each row; NaN is left out.
         title: of the plot.
         label: of the values.
-        mark: a value at which a line stands, such as 0.
+        logarithmic: whether the axis of the values is.
     """
     figure = _figure(title, height=_height(len(names)))
     axes = figure.axes[0]
@@ -113,10 +117,11 @@ def dots(
         hollow = "none" if place % 2 else colour
         axes.scatter(values, rows, s=26, marker=marker, facecolors=hollow, edgecolors=colour,
                      linewidths=1.3, label=name)  # fmt: skip
-    if mark is not None:
-        axes.axvline(mark, color="#888888", linewidth=1, linestyle="--", zorder=0)
+    if logarithmic:
+        axes.set_xscale("log")
     axes.set_yticks(rows, list(names))
     axes.tick_params(axis="y", labelsize=_label_size(len(names)))
+    axes.margins(y=0.02 if len(names) > FEW_POINTS else 0.05)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     _finish(figure, label, "", None)
     return figure
@@ -286,7 +291,9 @@ def squares(names: Sequence[str], values: ArrayLike, title: str, label: str) -> 
     axes.spines[:].set_visible(False)
     cells = np.asarray(values, dtype=float)
     image = axes.imshow(cells, cmap="Blues_r", vmin=0.0, vmax=1.0)
-    figure.colorbar(image, label=f"{label}; dot: up to {SIGNIFICANT:g}", shrink=0.9)
+    bar = figure.colorbar(image, shrink=0.9)
+    bar.set_label(f"{label}\ndot: up to {SIGNIFICANT:g}", fontsize=7.5)
+    bar.ax.tick_params(labelsize=7)
     rows, columns = np.nonzero(cells <= SIGNIFICANT)
     axes.scatter(columns, rows, s=5, color="white")
     axes.set_xticks(range(len(names)), list(names), rotation=90)

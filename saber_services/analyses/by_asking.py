@@ -73,7 +73,7 @@ def of_latency(kept: Kept, names: Sequence[str], count: int, track: Track) -> Fi
             *_left_out(unable),
             *([f"Medians are kept in {saved} for `saber analyse pareto`."] if saved else []),
         ),
-        plot=_bars(table, "median", "median seconds a query") if rows else None,
+        plot=_seconds(table) if rows else None,
     )
 
 
@@ -248,6 +248,7 @@ def _changes(effect: pl.DataFrame) -> Callable[[], Any]:
             effect["high"].to_list(),
             "change of the mean by an instruction, 95 % intervals",
             "with minus without",
+            mark=0.0,
         )
 
     return plot
@@ -353,11 +354,14 @@ def _left_out(reasons: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name} is left out: {reason.rstrip('.')}." for name, reason in reasons.items())
 
 
-def _bars(table: pl.DataFrame, column: str, label: str) -> Callable[[], Figure]:
+def _seconds(table: pl.DataFrame) -> Callable[[], Figure]:
     def plot() -> Figure:
-        from saber_assets.plots import bars
+        from saber_assets.plots import dots
 
-        return bars(table["retriever"].to_list(), table[column].to_list(), label, label)
+        series = {name: table[name].to_list() for name in ("median", "p90")}
+        positive = bool((table["median"] > 0).all())
+        names = table["retriever"].to_list()
+        return dots(names, series, "seconds a query, cold", "seconds", logarithmic=positive)
 
     return plot
 

@@ -17,7 +17,7 @@ SQUARE = GENERATOR.uniform(0, 1, (49, 49))
 
 FIGURES = {
     "bars": lambda: plots.bars(NAMES, VALUES, "title", "label"),
-    "dots": lambda: plots.dots(NAMES, {"a": VALUES, "b": VALUES[::-1]}, "title", "label", 0.5),
+    "dots": lambda: plots.dots(NAMES, {"a": VALUES, "b": VALUES[::-1]}, "title", "label"),
     "intervals": lambda: plots.intervals(NAMES, VALUES, VALUES, VALUES, "title", "label", 0.5),
     "lines": lambda: plots.lines({"one": ([1, 2], [0, 1]), "two": ([1, 2], [1, 0])}, "t", "x", "y"),
     "scatter": lambda: plots.scatter(*CLOUD.T, NAMES, "title", "x", "y", diagonal=True),
