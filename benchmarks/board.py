@@ -29,12 +29,12 @@ from benchmarks.clock import Clock, Step, forget_peak, peak_mb
 from saber_assets.candidates.tables import CATEGORIES
 from saber_assets.definitions import build_definitions
 from saber_assets.evaluation.alignment import Parts, align
-from saber_assets.evaluation.assets import DATA_TAG, INPUT_TAG
 from saber_assets.evaluation.bootstrap import intervals
 from saber_assets.evaluation.judge_swap import judge_swap
 from saber_assets.evaluation.ndcg import Ndcg
 from saber_assets.evaluation.pareto import frontiers
 from saber_assets.evaluation.score_over_time import score_over_time
+from saber_assets.kept_scores import DATA_TAG, INPUT_TAG
 from saber_assets.publishing.gain_encoding import encode
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.systems import shipped_systems

@@ -48,10 +48,12 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     built = settings.profile.imported.folder is None
     stages, checks = (ASSETS, CHECKS) if built else (IMPORTED_ASSETS, IMPORTED_CHECKS)
     outside = source_specs(settings) if built else []
+    place = settings.workdir
+    tables = ParquetTables(base_dir=str(place.tables), lock_root=str(place.root))
     return dg.Definitions(
         assets=[*outside, *(made for stage in stages for made in stage.assets(settings))],
         asset_checks=[check for stage in checks for check in stage.checks(settings)],
-        resources={"tables": ParquetTables(base_dir=str(settings.workdir.tables))},
+        resources={"tables": tables},
         executor=executor_of(settings),
         sensors=[*([source_sensor(settings)] if built else []), retriever_sensor(settings)],
     )

@@ -19,3 +19,7 @@ class InputError(ValueError):
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
         """Let a worker process hand it over whole."""
         return type(self), (self.what, self.mend)
+
+
+class UnavailableError(InputError):
+    """A retriever can't go on at all, whatever the query: its run fails, and no query counts 0."""

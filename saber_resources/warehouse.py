@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import duckdb
 import polars as pl
-from dagster import InputContext, MetadataValue, OutputContext
+from dagster import InitResourceContext, InputContext, MetadataValue, OutputContext
 from dagster_duckdb import DuckDBResource
 from dagster_polars import PolarsParquetIOManager
 
 from saber_resources.atomic import replacing
 from saber_resources.errors import SetupError
+from saber_resources.lock import join
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -32,6 +35,18 @@ class ParquetTables(PolarsParquetIOManager):
 
     Metadata (row counts, samples, plots) comes from the assets, which know what is worth showing.
     """
+
+    lock_root: str = ""
+    """The workdir, which a run joins for as long as it has these tables; "" for none."""
+
+    @contextmanager
+    def yield_for_execution(self, context: InitResourceContext) -> Generator[Any, None, None]:
+        """Join the workdir, so that no build goes on beside a run that Dagster started."""
+        with (
+            join(Path(self.lock_root)) if self.lock_root else nullcontext(),
+            super().yield_for_execution(context) as made,
+        ):
+            yield made
 
     def write_df_to_path(
         self, context: OutputContext, df: pl.DataFrame | pl.LazyFrame, path: UPath

@@ -21,11 +21,11 @@ from saber_assets.retrieval.entry import Entry
 from saber_assets.retrievers import retrievers_of
 from saber_assets.sources import source_events
 from saber_resources.errors import CheckError, SetupError
+from saber_resources.lock import hold
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table, refresh_catalog, table_files
 from saber_resources.worker_hold import hold_workers
 from saber_services.instance import close_dead_runs, open_instance
-from saber_services.lock import hold
 from saber_services.prompt_texts import keep_used
 from saber_services.staleness import Survey, survey
 
@@ -180,8 +180,28 @@ def _run_retriever(
         return
     announce(f"scoring with {name}")
     board.instance.add_dynamic_partitions(str(RETRIEVERS.name), [name])
-    _execute(board, step, name, tags, outcome)
+    try:
+        _execute(board, step, name, tags, outcome)
+    except CheckError:
+        raise
+    except Exception as error:
+        # one that can't be made, or whose endpoint is gone, doesn't stop the others
+        reason = _own_fault(error)
+        if reason is None:
+            raise
+        outcome.skipped[name] = reason
+        return
     outcome.made.append(f"{step[0]}[{name}]")
+
+
+def _own_fault(error: BaseException) -> str | None:
+    """Return the sentence of a retriever's own fault, None where the fault is another."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, InputError):
+            return str(link)
+        link = link.__cause__ or link.__context__
+    return None
 
 
 def _execute(

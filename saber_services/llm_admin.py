@@ -14,11 +14,11 @@ from saber_assets.definitions import build_definitions
 from saber_assets.materialize import VALUES_KEY
 from saber_assets.tournament.journal import Journal
 from saber_resources.errors import SetupError
+from saber_resources.lock import hold
 from saber_resources.response_admin import delete_responses, latencies, lost_requests
 from saber_resources.response_store import PromptStats, ResponseStore, Select
 from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, read_table, table_path
-from saber_services.lock import hold
 from saber_services.retries import SUFFIX, ask_again
 
 PERCENTILES = (50, 90, 99)

@@ -16,9 +16,9 @@ from saber_resources.batch_files import Answer, BatchWriter, read_answers
 from saber_resources.chat_request import Request, request_body
 from saber_resources.errors import SetupError
 from saber_resources.llm_gateway import Prices, prices_of
+from saber_resources.lock import hold
 from saber_resources.response_store import Response, ResponseStore
 from saber_resources.settings import Settings
-from saber_services.lock import hold
 from saber_services.planning.plan import shadow_run
 
 COMMIT_EVERY = 1000

@@ -13,6 +13,7 @@ from dagster import AssetKey
 
 from saber_assets.content_hash import content_hash
 from saber_assets.evaluation.assets import PARTITIONS_KEY
+from saber_assets.kept_scores import DATA_TAG, INPUT_TAG
 from saber_assets.materialize import VALUES_KEY
 from saber_assets.publishing.assets import ORIGIN_KEY
 from saber_assets.retrieval.entry import Entry
@@ -25,8 +26,6 @@ from saber_services.retries import read_retries, retry_reason
 
 CLOCK_SLACK_SECONDS = 2.0
 CODE_TAG = "dagster/code_version"
-DATA_TAG = "dagster/data_version"
-INPUT_TAG = "dagster/input_data_version/"
 
 Status = Literal["fresh", "stale", "missing"]
 
@@ -160,9 +159,13 @@ def _state(
         *_input_reasons(node, partition, tags, found, sources),
         *_partition_reasons(node, event, found),
     ]
-    if partition is not None and _text(event, VERSION_KEY) != entries[partition].version:
+    if partition is not None and _is_other(entries[partition], event):
         reasons.append(f"retriever '{partition}' changed")
     return replace(state, status="stale" if reasons else "fresh", reasons=tuple(reasons))
+
+
+def _is_other(entry: Entry, event: dg.AssetMaterialization) -> bool:
+    return entry.version_known and _text(event, VERSION_KEY) != entry.version
 
 
 def _changed_outside(file: Path, state: AssetState) -> bool:

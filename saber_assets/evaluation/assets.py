@@ -26,11 +26,11 @@ from saber_assets.evaluation.tables import (
     RATING_NOISE,
     SIGNAL_EFFECT,
 )
+from saber_assets.kept_scores import scores_version
 from saber_assets.materialize import Values, declare, hand_over
 from saber_assets.plots import histogram, intervals, lines, shown, squares
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import Entry
-from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.tables import (
     RETRIEVER_FAILURES,
     RETRIEVER_SCORES,
@@ -42,8 +42,6 @@ from saber_resources.settings import Settings
 from saber_resources.warehouse import table_path
 
 PARTITIONS_KEY = "saber/partitions"
-DATA_TAG = "dagster/data_version"
-INPUT_TAG = "dagster/input_data_version/"
 RESAMPLES = 10_000
 """Of the paired tests."""
 DRAWS = 200
@@ -72,7 +70,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         versions = {
             name: version
             for name, entry in _entries(settings).items()
-            if (version := _current_version(context.instance, entry)) is not None
+            if (version := scores_version(context.instance, entry)) is not None
         }
         measured = measure_queries(
             _scores(settings, versions),
@@ -130,34 +128,6 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
 
 def _entries(settings: Settings) -> dict[str, Entry]:
     return retrievers_of(settings)
-
-
-def _current_version(instance: dg.DagsterInstance, entry: Entry) -> str | None:
-    """Return the data version of a retriever's scores, None where they are not comparable.
-
-    Those of another version of the retriever or of other pools may lie there still, when it can't
-    run here any more.
-    """
-    event = _latest(instance, RETRIEVER_SCORES.name, entry.name)
-    stated = event and event.metadata.get(VERSION_KEY)
-    if event is None or stated is None or stated.value != entry.version:
-        return None
-    tags = event.tags or {}
-    for name in inputs_of(entry.name):
-        made = _latest(instance, name)
-        if made is None or (made.tags or {}).get(DATA_TAG) != tags.get(f"{INPUT_TAG}{name}"):
-            return None
-    return tags.get(DATA_TAG)
-
-
-def _latest(
-    instance: dg.DagsterInstance, name: str, partition: str | None = None
-) -> dg.AssetMaterialization | None:
-    wanted = dg.AssetRecordsFilter(
-        asset_key=dg.AssetKey(name), asset_partitions=None if partition is None else [partition]
-    )
-    records = instance.fetch_materializations(wanted, limit=1).records
-    return records[0].asset_materialization if records else None
 
 
 def _scores(settings: Settings, names: Iterable[str]) -> Parts:

@@ -14,8 +14,10 @@ from typing import Any
 from saber_assets.errors import InputError
 from saber_assets.retrieval import texts
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.tables import SETTINGS
 
 FAMILIES = ("lexical", "dense", "reranker", "sanity", "own")
+LIGHT_FAMILIES = ("lexical", "sanity")
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """Names become file names and partition keys; to be matched in full."""
@@ -37,6 +39,10 @@ class Entry:
         factory: makes the retriever; may take long, for it loads models.
         install: the command that installs `requires`.
         fault: why it can't be used, whatever is installed; "" where nothing is wrong.
+        settings: in which it takes part.
+        version_known: False while nobody can tell its version, as its file or server is gone; its
+            last scores then count.
+        light: it runs no model, and may be scored while another one does.
     """
 
     name: str
@@ -48,6 +54,13 @@ class Entry:
     factory: Callable[[], Retriever] = field(kw_only=True, repr=False, compare=False)
     install: str = field(default="pip install saber-platform", kw_only=True)
     fault: str = field(default="", kw_only=True)
+    settings: tuple[str, ...] = field(default=SETTINGS, kw_only=True)
+    version_known: bool = field(default=True, kw_only=True)
+    light: bool = field(default=False, kw_only=True)
+
+    def is_light(self) -> bool:
+        """Tell whether it may be scored while a model runs."""
+        return self.light or self.family in LIGHT_FAMILIES
 
     def missing(self) -> str | None:
         """Return one sentence that says what to install or mend, or None if it can be made."""

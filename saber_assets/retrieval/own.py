@@ -12,8 +12,8 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -22,15 +22,15 @@ from typing import Any
 from saber_assets.errors import InputError
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import FAMILIES, NAME, NAME_RULE, Entry, version_of
+from saber_assets.retrieval.own_reference import split_reference
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import shipped_systems
 
-EXAMPLE = "write path/to/file.py:ClassName or package.module:ClassName"
 REASON_LENGTH = 300
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class Loaded:
     """A module with the files that decide what it does."""
 
     module: ModuleType
@@ -38,7 +38,7 @@ class _Loaded:
     digest: str
 
 
-_loaded: dict[Path, _Loaded] = {}
+_loaded: dict[Path, Loaded] = {}
 """Files that were run, so that a file which hasn't changed is run once a process."""
 
 _siblings: set[str] = set()
@@ -63,17 +63,31 @@ def load_own(reference: str, name: str | None = None) -> Entry:
             class isn't there, takes arguments or has no `score`, or the name is bad or taken.
     """
     place, class_name = split_reference(reference)
-    loaded = _load_file(place) if isinstance(place, Path) else _load_module(place)
+    loaded = load_file(place) if isinstance(place, Path) else _load_module(place)
     found = _class_of(loaded.module, class_name, reference)
+    return class_entry(found, reference, {"file": loaded.digest}, name)
+
+
+def class_entry(
+    found: type[Any], reference: str, decides: Mapping[str, str], name: str | None = None
+) -> Entry:
+    """Describe a class as an entry; see `load_own`.
+
+    Args:
+        found: the class.
+        reference: where it came from, for sentences.
+        decides: what its version is a hash of when it states none.
+        name: by default the class attribute `name`, else the class name in lower case.
+
+    Raises:
+        InputError: when it takes arguments or has no `score`, or the name is bad or taken.
+    """
     _check_class(found, reference)
-    stated_name = getattr(found, "name", None)
     if name is None:
-        name = stated_name if isinstance(stated_name, str) else class_name.lower()
+        name = name_of(found)
     check_name(name)
     stated = getattr(found, "version", None)
-    version = version_of(
-        {"version": str(stated)} if stated is not None else {"file": loaded.digest}
-    )
+    version = version_of({"version": str(stated)} if stated is not None else decides)
     family = getattr(found, "family", None)
     return Entry(
         name=name,
@@ -83,22 +97,6 @@ def load_own(reference: str, name: str | None = None) -> Entry:
         version=version,
         factory=lambda: _instance(found, reference),
     )
-
-
-def split_reference(reference: str) -> tuple[Path | str, str]:
-    """Return the file (absolute) or module name, and the class name, of a reference.
-
-    Raises:
-        InputError: when one of the two parts is missing.
-    """
-    left, colon, class_name = reference.strip().rpartition(":")
-    if not colon:
-        raise InputError(f"the reference '{reference}' has no colon", EXAMPLE)
-    if not left or not class_name.isidentifier():
-        raise InputError(f"the reference '{reference}' lacks a file or a class name", EXAMPLE)
-    if left.endswith(".py") or "/" in left or "\\" in left:
-        return Path(left).expanduser().absolute(), class_name
-    return left, class_name
 
 
 def check_name(name: str) -> None:
@@ -115,6 +113,12 @@ def check_name(name: str) -> None:
         raise InputError(f"'{name}' is the name of a system of the field", "choose another name")
 
 
+def name_of(found: type[Any]) -> str:
+    """Return the name that a class gives its retriever."""
+    stated = getattr(found, "name", None)
+    return stated if isinstance(stated, str) else found.__name__.lower()
+
+
 def reason_of(error: BaseException) -> str:
     """Return an exception's type and message on one line, cut to `REASON_LENGTH` characters.
 
@@ -126,7 +130,12 @@ def reason_of(error: BaseException) -> str:
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
 
-def _load_file(path: Path) -> _Loaded:
+def load_file(path: Path) -> Loaded:
+    """Run a Python file, or return what it gave when it hasn't changed since.
+
+    Raises:
+        InputError: when it isn't there or can't be run.
+    """
     if not path.is_file():
         raise InputError(f"the file {path} doesn't exist", "check the path before the colon")
     known = _loaded.get(path)
@@ -147,11 +156,11 @@ def _load_file(path: Path) -> _Loaded:
         sys.modules.pop(module_name, None)
         raise _import_fault(error, path) from error
     files = (path, *brought)
-    _loaded[path] = _Loaded(module, files, _digest(files))
+    _loaded[path] = Loaded(module, files, _digest(files))
     return _loaded[path]
 
 
-def _load_module(name: str) -> _Loaded:
+def _load_module(name: str) -> Loaded:
     try:
         with _importable(Path.cwd()) as brought:
             module = importlib.import_module(name)
@@ -165,10 +174,10 @@ def _load_module(name: str) -> _Loaded:
     except (Exception, SystemExit) as error:
         raise _import_fault(error, None, name) from error
     files = tuple(dict.fromkeys([*([Path(module.__file__)] if module.__file__ else []), *brought]))
-    return _Loaded(module, files, _digest(files))
+    return Loaded(module, files, _digest(files))
 
 
-def _is_unchanged(known: _Loaded) -> bool:
+def _is_unchanged(known: Loaded) -> bool:
     return all(file.is_file() for file in known.files) and _digest(known.files) == known.digest
 
 
@@ -187,7 +196,8 @@ def _importable(folder: Path) -> Iterator[list[Path]]:
     importlib.invalidate_caches()
     brought: list[Path] = []
     try:
-        yield brought
+        with redirect_stdout(sys.stderr):  # a command's own output must stay readable
+            yield brought
     finally:
         sys.dont_write_bytecode = writes_no_bytecode
         if entry in sys.path:
@@ -280,7 +290,8 @@ def _check_class(found: type[Any], reference: str) -> None:
 
 def _instance(found: type[Any], reference: str) -> Retriever:
     try:
-        made: Retriever = found()
+        with redirect_stdout(sys.stderr):
+            made: Retriever = found()
     except (Exception, SystemExit) as error:
         raise InputError(
             f"making the class of {reference} failed, {reason_of(error)}", "mend its __init__"

@@ -1,25 +1,42 @@
 """The list of a person's own retrievers: a JSON file of names and references.
 
 It reads [{"name": "mine", "reference": "/path/to/file.py:Mine"}, ...] and is replaced atomically.
+An item may also have the keys of `Own`; a name occurs again only for the runs of other settings.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import NamedTuple
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.own import check_name, split_reference
+from saber_assets.retrieval.own import check_name
+from saber_assets.retrieval.own_reference import absolute
+from saber_assets.retrieval.tables import SETTINGS
 from saber_assets.text_file import write_text
 
 
-class Own(NamedTuple):
-    """An own retriever: its name in the registry, and where its class is."""
+@dataclass(frozen=True)
+class Own:
+    """An own retriever: its name in the registry, and where it is.
+
+    Attributes:
+        name: on the board.
+        reference: a class, an entry point, the address of an endpoint, or a file of scores.
+        setting: of a file of scores.
+        version: that the person stated; "" for none.
+        key_variable: NAME of the variable that holds an endpoint's key; "" for none.
+        timeout: of an endpoint, in seconds.
+    """
 
     name: str
     reference: str
+    setting: str = ""
+    version: str = ""
+    key_variable: str = ""
+    timeout: float = 0.0
 
 
 def read_own(path: Path) -> list[Own]:
@@ -43,12 +60,14 @@ def read_own(path: Path) -> list[Own]:
     for number, item in enumerate(content, 1):
         own = _own(item)
         if own is None:
-            raise InputError(f"item {number} of {path} lacks a name or a reference", mend)
+            raise InputError(
+                f"item {number} of {path} lacks a name or a reference, or has a bad value", mend
+            )
         try:
             check_name(own.name)
         except InputError as error:
             raise InputError(f"item {number} of {path}: {error.what}", mend) from error
-        if any(own.name == other.name for other in found):
+        if any(_clash(own, other) for other in found):
             raise InputError(f"the name '{own.name}' occurs twice in {path}", mend)
         found.append(own)
     return found
@@ -57,30 +76,41 @@ def read_own(path: Path) -> list[Own]:
 def _own(item: object) -> Own | None:
     if not isinstance(item, dict):
         return None
-    name, reference = item.get("name"), item.get("reference")
-    if not isinstance(name, str) or not isinstance(reference, str):
+    known = {field.name for field in fields(Own)}
+    values = {key: value for key, value in item.items() if key in known}
+    if not {"name", "reference"} <= values.keys():
         return None
-    return Own(name, reference)
+    timeout = values.pop("timeout", 0.0)
+    if not all(isinstance(value, str) for value in values.values()):
+        return None
+    if not isinstance(timeout, int | float) or values.get("setting", "") not in ("", *SETTINGS):
+        return None
+    return Own(**values, timeout=float(timeout))
 
 
-def add_own(path: Path, name: str, reference: str) -> None:
+def _clash(own: Own, other: Own) -> bool:
+    if own.name != other.name:
+        return False
+    return not own.setting or not other.setting or own.setting == other.setting
+
+
+def add_own(path: Path, own: Own) -> None:
     """Add an own retriever to the list; a relative file path is made absolute.
 
-    Adding what is there already changes nothing. The class isn't loaded here: see `load_own`.
+    Adding what is there already changes nothing. Nothing is loaded here.
 
     Raises:
         InputError: when the name is bad or taken, the reference malformed, or the list unreadable.
     """
-    check_name(name)
-    place, class_name = split_reference(reference)
-    wanted = Own(name, f"{place}:{class_name}")
+    check_name(own.name)
+    wanted = Own(**{**asdict(own), "reference": absolute(own.reference)})
     known = read_own(path)
-    for own in known:
-        if own == wanted:
-            return
-        if own.name == name:
+    if wanted in known:
+        return
+    for other in known:
+        if _clash(wanted, other):
             raise InputError(
-                f"the name '{name}' is taken by {own.reference}",
+                f"the name '{own.name}' is taken by {other.reference}",
                 "remove that one first, or choose another name",
             )
     _write(path, [*known, wanted])
@@ -95,11 +125,11 @@ def remove_own(path: Path, name: str) -> None:
     known = read_own(path)
     left = [own for own in known if own.name != name]
     if len(left) == len(known):
-        names = ", ".join(own.name for own in known) or "none"
+        names = ", ".join(dict.fromkeys(own.name for own in known)) or "none"
         raise InputError(f"there is no own retriever '{name}'", f"the own ones are: {names}")
     _write(path, left)
 
 
 def _write(path: Path, items: Sequence[Own]) -> None:
-    content = json.dumps([item._asdict() for item in items], indent=2, ensure_ascii=False)
-    write_text(path, content + "\n")
+    told = [{key: value for key, value in asdict(item).items() if value} for item in items]
+    write_text(path, json.dumps(told, indent=2, ensure_ascii=False) + "\n")

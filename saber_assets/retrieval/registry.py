@@ -5,24 +5,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NoReturn
 
 from saber_assets.asking import ChatModel
 from saber_assets.candidates.tables import CANDIDATE_POOLS
 from saber_assets.corpus.tables import DEDUPED_CORPUS
-from saber_assets.errors import InputError
+from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import ChatOpener, Surroundings
-from saber_assets.retrieval.entry import Entry, version_of
+from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.field import OWN_SYSTEMS, system_entry
 from saber_assets.retrieval.machine import this_machine
 from saber_assets.retrieval.own import load_own
+from saber_assets.retrieval.own_endpoint import endpoint_entry
 from saber_assets.retrieval.own_list import Own, read_own
+from saber_assets.retrieval.own_reference import (
+    ENTRY_POINT,
+    entry_point_of,
+    file_of,
+    form_of,
+    split_reference,
+)
+from saber_assets.retrieval.plug_ins import (
+    FOLDER,
+    broken_entry,
+    entry_point_entry,
+    entry_point_names,
+    plug_ins,
+)
+from saber_assets.retrieval.precomputed import runs_entry
 from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import System, load_systems
+from saber_assets.retrieval.tables import SETTINGS
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 
-__all__ = ["BUILTIN", "VERSION_KEY", "Entry", "field_systems", "inputs_of", "no_chat", "registry"]
+__all__ = [
+    "BUILTIN",
+    "VERSION_KEY",
+    "Entry",
+    "field_systems",
+    "inputs_of",
+    "no_chat",
+    "own_entry",
+    "registry",
+]
 
 VERSION_KEY = "saber/retriever_version"
 """Under which the version of a retriever is kept with its scores."""
@@ -57,30 +82,34 @@ def registry(
     """Return the entries in force, by name.
 
     Args:
-        names: the built-in retrievers and systems of the field that are wanted; names of own ones
-            are welcome, too.
+        names: the built-in retrievers, systems of the field and entry points that are wanted;
+            names of own ones are welcome, too.
         own_path: the list of own retrievers; all of them are in force.
         open_chat: how retrievers reach language models.
 
     Returns:
         Built-in entries in the order of `BUILTIN`, then systems of the field in that of their
-        cards, then own ones in the order of their list. One that can't be loaded or run is there
-        as well; its `missing()` says what is wrong.
+        cards, then those of packages, own ones in the order of their list, and those of the folder
+        `retrievers` beside it. One that can't be loaded or run is there as well; its `missing()`
+        says what is wrong.
 
     Raises:
         InputError: for a name that neither has, or a malformed list.
     """
-    own = read_own(own_path)
-    known = [*BUILTIN, *(item.name for item in own)]
+    own = _grouped(read_own(own_path))
+    dropped = plug_ins(own_path.with_name(FOLDER), {*BUILTIN, *own})
+    known = [*BUILTIN, *own, *dropped]
     further = [name for name in names if name not in known]
     entries = {name: entry for name, entry in BUILTIN.items() if name in names}
     if further:
         systems = field_systems(own_path)
-        unknown = [name for name in further if name not in systems]
+        offered = entry_point_names()
+        unknown = [name for name in further if name not in systems and name not in offered]
         if unknown:
             raise InputError(
                 f"there is no retriever '{unknown[0]}'",
-                f"the known ones are: {', '.join(known)}, and the systems of `saber retrievers`",
+                f"the known ones are: {', '.join([*known, *offered])}, and the systems of "
+                "`saber retrievers`",
             )
         around = Surroundings(this_machine(), systems, own_path.parent, open_chat)
         entries |= {
@@ -88,24 +117,56 @@ def registry(
             for name, system in systems.items()
             if name in further
         }
-    return entries | {item.name: _own_entry(item) for item in own}
+        packaged = [name for name in further if name not in systems]
+        entries |= {name: _own_entry([Own(name, ENTRY_POINT + name)]) for name in packaged}
+    return entries | {name: _own_entry(items) for name, items in own.items()} | dropped
 
 
-def _own_entry(item: Own) -> Entry:
-    try:
-        return load_own(item.reference, item.name)
-    except InputError as error:
-        fault = f"Retriever {item.name}: {error}."
-        return Entry(
-            name=item.name,
-            family="own",
-            type_code="",
-            description=f"Own retriever {item.reference}, which can't be loaded.",
-            version=version_of({"fault": str(error)}),
-            factory=_unmade,
-            fault=fault,
+def own_entry(items: Sequence[Own]) -> Entry:
+    """Return an own retriever as an entry.
+
+    Args:
+        items: one, or those of one name with the runs of several settings.
+
+    Raises:
+        InputError: when it can't be loaded, reached or read.
+    """
+    item = items[0]
+    form = form_of(item.reference)
+    if form == "scores":
+        files = {one.setting or SETTINGS[0]: file_of(one.reference) for one in items}
+        return runs_entry(item.name, files)
+    if form == "endpoint":
+        return endpoint_entry(
+            item.name, item.reference, item.version, item.key_variable, item.timeout
         )
+    if form == "entry point":
+        return entry_point_entry(entry_point_of(item.reference), item.name)
+    return load_own(item.reference, item.name)
 
 
-def _unmade() -> NoReturn:
-    raise AssertionError("an entry with a fault is never made")
+def _own_entry(items: Sequence[Own]) -> Entry:
+    try:
+        return own_entry(items)
+    except InputError as error:
+        name, reference = items[0].name, items[0].reference
+        gone = isinstance(error, UnavailableError) or _is_gone(reference)
+        return broken_entry(name, f"Own retriever {reference}", error, version_known=not gone)
+
+
+def _is_gone(reference: str) -> bool:
+    """Tell whether the file of a reference isn't there."""
+    form = form_of(reference)
+    if form == "scores":
+        return not file_of(reference).exists()
+    if form != "class":
+        return False
+    place, _ = split_reference(reference)
+    return isinstance(place, Path) and not place.exists()
+
+
+def _grouped(items: Sequence[Own]) -> dict[str, list[Own]]:
+    found: dict[str, list[Own]] = {}
+    for item in items:
+        found.setdefault(item.name, []).append(item)
+    return found

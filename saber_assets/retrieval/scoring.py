@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -11,10 +15,13 @@ from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.own import reason_of
+from saber_assets.retrieval.precomputed import PrecomputedScores
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.sanity import RatingsRetriever
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
 from saber_assets.retrieval.texts import document_text, query_text
+
+T = TypeVar("T")
 
 
 class _UnusableScoresError(Exception):
@@ -48,12 +55,14 @@ def score_pools(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Score every pool in every setting.
 
-    A retriever sees texts only, documents in the order of their ids. Where it has a method
+    A retriever sees texts only, documents in the order of their ids, in a list of its own; but
+    precomputed scores are looked up by id. Where it has a method
     `prepare`, that gets all distinct documents of a setting first; a method `prepare_queries`
-    then gets all distinct queries. An exception, a wrong number of scores, or a score that isn't
-    a finite number costs that query in that setting: it becomes a row of the failures, and the
-    others go on. An `InputError` ends it: a key that is refused, or a server that is gone, would
-    fail every query in the same way.
+    then gets all distinct queries. Where it has an attribute `queries_in_flight`, so many queries
+    are scored at the same time, in threads. An exception, a wrong number of scores, or a score that
+    isn't a finite number costs that query in that setting: it becomes a row of the failures, and
+    the others go on. An `InputError` ends it: a key that is refused, or a server that is gone,
+    would fail every query in the same way.
 
     Args:
         entry_name: the retriever's name in the registry.
@@ -78,10 +87,11 @@ def score_pools(
         raise ValueError(f"repeated settings: {list(settings)}")
     ordered = _ordered(pools)
     texts = _texts_of(ordered, corpus)
-    scorer = _scorer(retriever, ordered, ratings)
     scored, failures = [RETRIEVER_SCORES.empty()], [RETRIEVER_FAILURES.empty()]
     for setting in settings:
-        scores, reasons = _score_setting(scorer, retriever, ordered, texts, setting, progress)
+        scorer = _scorer(retriever, ordered, ratings, setting)
+        with redirect_stdout(sys.stderr):  # what a person's code prints is no result
+            scores, reasons = _score_setting(scorer, retriever, ordered, texts, setting, progress)
         scored.append(_score_frame(ordered, scores, entry_name, version, setting))
         failures.append(_failure_frame(reasons, entry_name, setting))
     return (
@@ -94,7 +104,11 @@ Score = Callable[[int, str, list[str]], object]
 """From the number of a query, its text and its documents to whatever the retriever returns."""
 
 
-def _scorer(retriever: Retriever, pools: _Pools, ratings: pl.DataFrame | None) -> Score:
+def _scorer(
+    retriever: Retriever, pools: _Pools, ratings: pl.DataFrame | None, setting: str
+) -> Score:
+    if isinstance(retriever, PrecomputedScores):
+        return _looked_up(retriever, pools, setting)
     if not isinstance(retriever, RatingsRetriever):
         return lambda number, query, documents: retriever.score(query, documents)
     if ratings is None:
@@ -106,6 +120,19 @@ def _scorer(retriever: Retriever, pools: _Pools, ratings: pl.DataFrame | None) -
         if np.isnan(own).all():
             raise _UnusableScoresError("The query has no ratings.")
         return retriever.score_ratings(own)
+
+    return score
+
+
+def _looked_up(run: PrecomputedScores, pools: _Pools, setting: str) -> Score:
+    candidates = pools.members["candidate_id"].to_list()
+
+    def score(number: int, query: str, documents: list[str]) -> object:
+        members = candidates[pools.starts[number] : pools.starts[number + 1]]
+        try:
+            return run.score_pool(pools.queries[number], members, setting)
+        except LookupError as error:
+            raise _UnusableScoresError(str(error)) from error
 
     return score
 
@@ -181,23 +208,41 @@ def _score_setting(
     fault = _hand_over(retriever, "prepare", shown.values())
     fault = fault or _hand_over(retriever, "prepare_queries", asked)
     reasons: dict[str, str] = {}
-    for number, query_id in enumerate(pools.queries):
+
+    def one(number: int) -> NDArray[np.float64] | str:
+        """Return the scores of a query, or why there are none."""
         first, last = pools.starts[number], pools.starts[number + 1]
         documents = [shown[key] for key in candidates[first:last]]
         try:
-            if fault:
-                raise _UnusableScoresError(fault)
-            answer = score(number, asked[number], documents)
-            scores[first:last] = _checked(answer, last - first)
+            return fault or _checked(score(number, asked[number], documents), last - first)
         except _UnusableScoresError as error:
-            reasons[query_id] = str(error)
+            return str(error)
         except InputError:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  (a person's code may raise anything)
-            reasons[query_id] = f"score failed, {reason_of(error)}"
+            return f"score failed, {reason_of(error)}"
+
+    width = int(getattr(retriever, "queries_in_flight", 1))
+    for number, found in enumerate(_in_turn(one, len(pools.queries), width)):
+        if isinstance(found, str):
+            reasons[pools.queries[number]] = found
+        else:
+            scores[pools.starts[number] : pools.starts[number + 1]] = found
         if progress is not None:
             progress(1)
     return scores, reasons
+
+
+def _in_turn(one: Callable[[int], T], count: int, width: int) -> Iterator[T]:
+    """Yield what comes of each number in order; up to `width` are worked on at the same time."""
+    if width <= 1:
+        yield from map(one, range(count))
+        return
+    executor = ThreadPoolExecutor(width)
+    try:
+        yield from executor.map(one, range(count))
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 def _hand_over(retriever: Retriever, method: str, texts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.own import load_own
-from saber_assets.retrieval.own_list import add_own, read_own, remove_own
+from saber_assets.retrieval.own_list import Own, add_own, read_own, remove_own
 from saber_assets.retrieval.registry import BUILTIN, registry
 
 GOOD = """
@@ -169,14 +169,14 @@ def test_the_list(tmp_path, write, monkeypatch):
     path, own = tmp_path / "work" / "retrievers.json", write(GOOD)
     assert read_own(path) == []
     monkeypatch.chdir(tmp_path)
-    add_own(path, "one", "mine.py:Mine")
-    add_own(path, "two", f"{own}:Mine")
-    add_own(path, "two", f"{own}:Mine")
-    assert read_own(path) == [("one", f"{own}:Mine"), ("two", f"{own}:Mine")]
+    add_own(path, Own("one", "mine.py:Mine"))
+    add_own(path, Own("two", f"{own}:Mine"))
+    add_own(path, Own("two", f"{own}:Mine"))
+    assert read_own(path) == [Own("one", f"{own}:Mine"), Own("two", f"{own}:Mine")]
     with pytest.raises(InputError, match="'two' is taken by"):
-        add_own(path, "two", "other.py:Mine")
+        add_own(path, Own("two", "other.py:Mine"))
     with pytest.raises(InputError, match="built-in"):
-        add_own(path, "bm25", "mine.py:Mine")
+        add_own(path, Own("bm25", "mine.py:Mine"))
     remove_own(path, "one")
     with pytest.raises(InputError, match="the own ones are: two"):
         remove_own(path, "one")
@@ -205,8 +205,8 @@ def test_broken_lists(tmp_path, content, sentence):
 
 def test_an_own_one_that_has_gone_does_not_break_the_others(tmp_path, write):
     path, own = tmp_path / "retrievers.json", write(GOOD)
-    add_own(path, "gone", f"{tmp_path}/gone.py:Mine")
-    add_own(path, "here", f"{own}:Mine")
+    add_own(path, Own("gone", f"{tmp_path}/gone.py:Mine"))
+    add_own(path, Own("here", f"{own}:Mine"))
     entries = registry(["jaccard", "bm25", "here"], path)
     assert list(entries) == ["bm25", "jaccard", "gone", "here"]
     assert "gone.py doesn't exist" in entries["gone"].missing()

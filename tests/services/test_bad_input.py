@@ -22,7 +22,7 @@ from saber_services.builder import Outcome
 from saber_services.cli import build as build_verb
 from saber_services.cli.faults import fault_of
 from saber_services.cli.main import main
-from saber_services.lock import hold
+from saber_resources.lock import hold
 
 CHECKOUT = Path(__file__).parents[2]
 CYCLIC = CHECKOUT.parent / "shared" / "data" / "ontology" / "wikipedia_math_raw_edges.csv"

@@ -17,7 +17,7 @@ from saber_assets.errors import InputError
 from saber_assets.judges import judge_values
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
-from saber_assets.retrieval.own_list import add_own
+from saber_assets.retrieval.own_list import Own, add_own
 from saber_resources.errors import SetupError
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.shipped import shipped
@@ -187,7 +187,7 @@ def test_a_retriever_that_cannot_run_is_told_and_holds_nothing_up(workdir, tmp_p
     file = tmp_path / "mine.py"
     file.write_text("class Mine:\n    def score(self, q, ds):\n        return [0.0] * len(ds)\n")
     settings = load_settings(workdir)
-    add_own(settings.workdir.own_retrievers, "mine", f"{file}:Mine")
+    add_own(settings.workdir.own_retrievers, Own("mine", f"{file}:Mine"))
     assert "retriever_failures[mine]" in build(settings).made
     file.write_text("class Mine(\n")
     assert list(build(settings).skipped) == ["mine"]

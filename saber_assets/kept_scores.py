@@ -1,0 +1,68 @@
+"""Which kept scores count: those by this version of a retriever, on these pools and texts."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from saber_assets.retrieval.entry import Entry
+from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
+from saber_assets.retrieval.tables import RETRIEVER_SCORES
+
+DATA_TAG = "dagster/data_version"
+INPUT_TAG = "dagster/input_data_version/"
+
+
+def scores_version(instance: dg.DagsterInstance, entry: Entry) -> str | None:
+    """Return the data version of a retriever's scores, None where they are not comparable.
+
+    Those of another version of the retriever or of other pools may lie there still, when it can't
+    run here any more.
+    """
+    event = latest(instance, RETRIEVER_SCORES.name, entry.name)
+    if event is None or why_stale(instance, entry, event) is not None:
+        return None
+    return (event.tags or {}).get(DATA_TAG)
+
+
+def why_due(instance: dg.DagsterInstance, entry: Entry) -> str | None:
+    """Return why a retriever is to be scored, or None where its scores count."""
+    event = latest(instance, RETRIEVER_SCORES.name, entry.name)
+    return "never scored" if event is None else why_stale(instance, entry, event)
+
+
+def why_stale(
+    instance: dg.DagsterInstance, entry: Entry, event: dg.AssetMaterialization
+) -> str | None:
+    """Return what changed since scores were made, or None."""
+    stated = event.metadata.get(VERSION_KEY)
+    if stated is None or (entry.version_known and stated.value != entry.version):
+        return "its version changed"
+    tags = event.tags or {}
+    changed = [
+        name
+        for name, version in input_versions(instance, entry.name).items()
+        if version is None or tags.get(f"{INPUT_TAG}{name}") != version
+    ]
+    return f"{' and '.join(changed)} changed" if changed else None
+
+
+def input_versions(instance: dg.DagsterInstance, retriever: str) -> dict[str, str | None]:
+    """Return the data versions of the tables that decide a retriever's scores, None if unmade."""
+    return {name: data_version(instance, name) for name in inputs_of(retriever)}
+
+
+def data_version(instance: dg.DagsterInstance, name: str) -> str | None:
+    """Return the data version of an unpartitioned table, None where it was never made."""
+    made = latest(instance, name)
+    return None if made is None else (made.tags or {}).get(DATA_TAG)
+
+
+def latest(
+    instance: dg.DagsterInstance, name: str, partition: str | None = None
+) -> dg.AssetMaterialization | None:
+    """Return how a table, or one of its partitions, was made last."""
+    wanted = dg.AssetRecordsFilter(
+        asset_key=dg.AssetKey(name), asset_partitions=None if partition is None else [partition]
+    )
+    records = instance.fetch_materializations(wanted, limit=1).records
+    return records[0].asset_materialization if records else None
