@@ -11,6 +11,7 @@ from saber_assets.retrieval.machine import Machine, this_machine
 from saber_assets.retrieval.registry import BUILTIN, field_systems
 from saber_assets.retrieval.requirements import gpu_gib, lacking
 from saber_assets.retrieval.systems import SIZE, UNITS, System
+from saber_assets.retrieval.tables import RETRIEVER_SCORES
 from saber_assets.retrievers import retrievers_of
 from saber_resources.settings import Settings
 
@@ -92,7 +93,24 @@ def tell(name: str, rows: Iterable[Row], settings: Settings) -> Row:
         raise InputError(f"there is no retriever '{name}'", "`saber retrievers` lists them")
     system = field_systems(settings.workdir.own_retrievers).get(name)
     stated = {} if system is None else system.model_dump(mode="json", exclude_none=True)
-    return {**stated, **{key: value for key, value in found[name].items() if value is not None}}
+    row = {key: value for key, value in found[name].items() if value is not None}
+    return {**stated, **row, "parity": _parity(name, str(row["family"]), settings)}
+
+
+def _parity(name: str, family: str, settings: Settings) -> str:
+    """Return what came of the parity gate when a retriever was scored last; "" where none is."""
+    from saber_assets.kept_scores import latest  # with Dagster, which takes seconds to load
+    from saber_services.instance import open_instance
+
+    waits = "not checked yet: that is done when it is scored" if family == "bi-encoder" else ""
+    if not settings.workdir.dagster_home.is_dir():
+        return waits
+    with open_instance(settings.workdir) as instance:
+        event = latest(instance, RETRIEVER_SCORES.name, name)
+    if event is None:
+        return waits
+    kept = event.metadata.get("parity")
+    return waits if kept is None else str(kept.value)
 
 
 def _entry_row(entry: Entry, system: System | None, on_board: bool) -> Row:
