@@ -1,18 +1,29 @@
 """Asset of the retrieval stage: the scores of every retriever, one partition each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from typing import Any
 
 import dagster as dg
 import polars as pl
 
 from saber_assets.errors import InputError
-from saber_assets.materialize import declare, hand_over
+from saber_assets.kept_scores import latest
+from saber_assets.materialize import NOTE_KEY, declare, hand_over
+from saber_assets.retrieval.entry import Entry
+from saber_assets.retrieval.gate import PARITY_KEY, Gated, Outcome, pass_gate, passed, told
+from saber_assets.retrieval.precomputed import PrecomputedScores
+from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.registry import VERSION_KEY
-from saber_assets.retrieval.scoring import score_pools
+from saber_assets.retrieval.scoring import score_pools, setting_texts
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
 from saber_assets.retrievers import retrievers_of
+from saber_resources.lock import hold_models
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
+
+POOL = "retrievers"
+"""Its slots are scorings at once; of those that run a model, one at a time has the machine."""
 
 RETRIEVERS = dg.DynamicPartitionsDefinition(name="retrievers")
 
@@ -27,7 +38,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             [RETRIEVER_SCORES, RETRIEVER_FAILURES], group="retrieval", version=1, values=values
         ),
         partitions_def=RETRIEVERS,
-        pool="retrievers",
+        pool=POOL,
     )
     def retriever_scores(
         context: dg.AssetExecutionContext,
@@ -47,24 +58,64 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         if lacking is not None:
             raise InputError(f"retriever '{name}' can't run here", lacking)
         queries = candidate_pools["query_id"].n_unique()
-        with progress(f"scoring with {name}", queries * len(SETTINGS)) as advance:
+        alone = nullcontext() if entry.is_light() else hold_models(settings.workdir.root)
+        with alone, progress(f"scoring with {name}", queries * len(entry.settings)) as advance:
+            retriever = entry.make()
+            parity = _parity(context, settings, entry, retriever, candidate_pools, deduped_corpus)
             scores, failures = score_pools(
                 name,
                 entry.version,
-                entry.make(),
+                retriever,
                 candidate_pools,
                 deduped_corpus,
-                SETTINGS,
+                entry.settings,
                 relevance_ratings,
                 progress=advance,
             )
+        made = {
+            table.name: {VERSION_KEY: entry.version, "family": entry.family}
+            for table in (RETRIEVER_SCORES, RETRIEVER_FAILURES)
+        }
+        if isinstance(retriever, PrecomputedScores) and retriever.note():
+            made[RETRIEVER_SCORES.name][NOTE_KEY] = f"{name}: {retriever.note()}"
+        if parity is not None:
+            made[RETRIEVER_SCORES.name] |= {PARITY_KEY: dict(parity), "parity": told(parity)}
         yield from hand_over(
-            [(RETRIEVER_SCORES, scores), (RETRIEVER_FAILURES, failures)],
-            values,
-            {
-                table.name: {VERSION_KEY: entry.version, "family": entry.family}
-                for table in (RETRIEVER_SCORES, RETRIEVER_FAILURES)
-            },
+            [(RETRIEVER_SCORES, scores), (RETRIEVER_FAILURES, failures)], values, made
         )
 
     return [retriever_scores]
+
+
+def _parity(
+    context: dg.AssetExecutionContext,
+    settings: Settings,
+    entry: Entry,
+    retriever: Retriever,
+    pools: pl.DataFrame,
+    corpus: pl.DataFrame,
+) -> Outcome | None:
+    """Return what came of the parity gate, at this scoring or at an earlier one of this version.
+
+    Raises:
+        BlockedError: when the row must not be scored.
+    """
+    if not isinstance(retriever, Gated):
+        return None
+    earlier = _earlier_parity(context.instance, entry)
+    if passed(earlier):
+        return earlier
+    queries, documents = setting_texts(pools, corpus, SETTINGS[0])
+    required = settings.profile.retrieval.parity == "required"
+    return pass_gate(entry.name, retriever, queries, documents, required=required)
+
+
+def _earlier_parity(instance: dg.DagsterInstance, entry: Entry) -> Mapping[str, Any] | None:
+    """Return the outcome that is kept with the scores of this version of a retriever."""
+    event = latest(instance, RETRIEVER_SCORES.name, entry.name)
+    if event is None:
+        return None
+    version, kept = (event.metadata.get(name) for name in (VERSION_KEY, PARITY_KEY))
+    if version is None or version.value != entry.version or kept is None:
+        return None
+    return kept.value if isinstance(kept.value, Mapping) else None
