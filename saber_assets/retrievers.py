@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from saber_assets.asking import ChatRequest
+from saber_assets.errors import UnavailableError
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import registry
 from saber_resources.chat_source import open_chat
+from saber_resources.errors import SetupError
 from saber_resources.settings import Settings
+
+
+class ReachedModel:
+    """A language model whose faults of set-up, such as a server that is gone, end a scoring run.
+
+    Args:
+        chat: the model; all else reaches it unchanged.
+    """
+
+    def __init__(self, chat: Any) -> None:
+        self._chat = chat
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the model itself has."""
+        return getattr(self._chat, name)
+
+    def complete(self, requests: Sequence[ChatRequest]) -> Any:
+        """Return one reply for each request, in order.
+
+        Raises:
+            UnavailableError: where none can come any more, whatever is asked.
+        """
+        try:
+            return self._chat.complete(requests)
+        except SetupError as error:
+            raise UnavailableError(error.what, error.mend) from error
 
 
 def retrievers_of(settings: Settings) -> dict[str, Entry]:
@@ -21,10 +51,12 @@ def retrievers_of(settings: Settings) -> dict[str, Entry]:
         InputError: for an unknown name, or a malformed list of own retrievers.
     """
 
-    def opened(model: str, url: str, key_variable: str) -> AbstractContextManager[Any]:
+    @contextmanager
+    def opened(model: str, url: str, key_variable: str) -> Iterator[ReachedModel]:
         llm = settings.profile.llm.model_copy(
             update={"model": model, "endpoints": (url,), "api_key_variable": key_variable}
         )
-        return open_chat(llm, settings.workdir.responses)
+        with open_chat(llm, settings.workdir.responses) as chat:
+            yield ReachedModel(chat)
 
     return registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers, opened)
