@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ class OpenAiService:
         key: "" where the endpoint wants none.
         key_variable: the variable that the key came from.
         dimensions: length of vector to ask for, or None for what the model gives.
+        extra: what else each request says, beyond OpenAI's own fields.
         retries: how often a request is repeated; the client doubles its pauses, and waits as long
             as the endpoint asks it to.
         timeout: seconds until an answer counts as lost.
@@ -45,6 +46,7 @@ class OpenAiService:
         key: str = "",
         key_variable: str | None = None,
         dimensions: int | None = None,
+        extra: Mapping[str, Any] | None = None,
         retries: int = RETRIES,
         timeout: float = TIMEOUT,
     ) -> None:
@@ -55,6 +57,8 @@ class OpenAiService:
         self._url, self._model, self._key = url, model, key
         self._key_variable = key_variable
         self._more: dict[str, Any] = {} if dimensions is None else {"dimensions": dimensions}
+        if extra:
+            self._more["extra_body"] = dict(extra)
         self._client = OpenAI(
             api_key=key or "none", base_url=url, max_retries=retries, timeout=timeout
         )

@@ -210,6 +210,15 @@ def test_the_key_is_sent_and_the_name_that_is_served(fake_server, tmp_path):
     assert {body["model"] for _, _, body in server.asked} == {"short"}
 
 
+def test_vectors_of_any_length_are_asked_for_where_the_contract_keeps_them(fake_server, tmp_path):
+    with fake_server(Vllm(tokenizer_of("$A"))) as server:
+        for normalise in (True, False):
+            system = system_of(server.url, normalise=normalise, eos="")
+            encoder_of(system, around_of(tmp_path)).encode(["w1"])
+    asked = [body.get("use_activation") for body in server.bodies("/embeddings")]
+    assert asked == [None, False]
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_told_once_and_not_shown(fake_server, tmp_path, status):
     refusal = {"error": {"message": "Incorrect key sesame-open, sesa****open"}}

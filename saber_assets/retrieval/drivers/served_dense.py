@@ -19,6 +19,8 @@ from saber_assets.retrieval.vector_cache import VectorCache
 
 AT_ONCE = 32
 """Windows in one request: the server makes its own batches of what is in flight."""
+AS_POOLED = {"use_activation": False, "embd_normalize": -1}
+"""Asks vLLM, and llama.cpp, for vectors whose length isn't 1."""
 TOKENIZER = "tokenizer.json"
 
 
@@ -46,7 +48,8 @@ def encoder_of(system: System, around: Surroundings) -> RemoteEncoder:
         raise AssertionError("a system without a contract or an endpoint lacks it")
     url, name = system.served.rstrip("/"), system.served_model or str(system.model)
     key = around.machine.variables.get(system.key_variable or "", "")
-    service = OpenAiService(url, name, key=key, key_variable=system.key_variable)
+    extra = {} if stated.normalise else AS_POOLED
+    service = OpenAiService(url, name, key=key, key_variable=system.key_variable, extra=extra)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     root = JsonEndpoint(url.removesuffix("/v1"), headers)
     windows = ServedWindows(stated, root, name, _tokenizer(system, around), service.place)
