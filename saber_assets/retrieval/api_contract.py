@@ -28,3 +28,15 @@ def contract_key(system: System) -> str:
     values = {field: getattr(system, field) for field in FIELDS}
     content = json.dumps([REVISION, system.family, values], sort_keys=True)
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def alike(system: System) -> bool:
+    """Tell whether an API is sent queries and documents in the same way: then one pays for both."""
+    templates = [
+        str(template).replace("{" + side + "}", "{}")
+        for side, template in (
+            ("query", system.query_template),
+            ("document", system.document_template),
+        )
+    ]
+    return templates[0] == templates[1] and system.query_task == system.document_task

@@ -54,7 +54,8 @@ class Encoder(Protocol):
     """Turns texts into vectors; what `DenseRetriever` needs of a model.
 
     One that has a method `encode_queries` embeds queries by that; one that has a method
-    `parts(texts, side)` embeds both sides by that, and yields a `Part` whenever it has one.
+    `parts(texts, side)` embeds both sides by that, and yields a `Part` whenever it has one. An
+    attribute `sides_alike` that is true says that a query is embedded as the same document is.
     """
 
     @property
@@ -101,6 +102,7 @@ class DenseRetriever:
         self._instructed = instructed
         self._instruction = ""
         two_sided = hasattr(encoder, "encode_queries") or hasattr(encoder, "parts")
+        two_sided = two_sided and not getattr(encoder, "sides_alike", False)
         self._query_side: Side = "query" if two_sided else "document"
         self._disks: dict[Side, VectorCache] = {}
         if disk is not None:

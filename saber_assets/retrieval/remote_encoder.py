@@ -95,6 +95,7 @@ class RemoteEncoder:
         dimension: length of the vectors, asked for by a probe where it is None.
         at_once: windows of one request at most.
         in_flight: requests at a time.
+        sides_alike: whether queries and documents are sent in the same way.
     """
 
     def __init__(
@@ -106,7 +107,9 @@ class RemoteEncoder:
         dimension: int | None,
         at_once: int,
         in_flight: int = IN_FLIGHT,
+        sides_alike: bool = False,
     ) -> None:
+        self.sides_alike = sides_alike
         self._service, self._windows = service, windows
         self._normalise, self._dimension = normalise, dimension
         self._at_once, self._in_flight = at_once, in_flight
@@ -123,6 +126,7 @@ class RemoteEncoder:
     def with_query_template(self, template: str) -> RemoteEncoder:
         """Return an encoder by the same service whose queries stand in another template."""
         other = copy.copy(self)
+        other.sides_alike = False
         other._windows = self._windows.with_query_template(template)
         return other
 

@@ -83,6 +83,14 @@ def test_scores_are_cosines_of_what_was_asked_once(fake_server, tmp_path):
     assert {headers["authorization"] for _, headers, _ in server.asked} == {f"Bearer {KEY}"}
 
 
+def test_a_query_that_is_a_document_too_is_paid_for_once(fake_server, tmp_path):
+    with fake_server(openai) as server:
+        made(server, tmp_path).score("the same", ["the same"])
+        made(server, tmp_path, query_template="query: {query}").score("the same", ["the same"])
+    sent = [body["input"] for body in server.bodies("/embeddings")]
+    assert sent == [["the same"], ["query: the same"], ["the same"]]
+
+
 def test_long_texts_are_cut_and_averaged_and_empty_ones_not_sent(fake_server, tmp_path):
     text = "one two three four five six seven " * 4
     with fake_server(openai) as server:

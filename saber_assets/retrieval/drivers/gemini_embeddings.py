@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saber_assets.retrieval import api_contract, dense, gemini_service, remote_encoder
-from saber_assets.retrieval.api_contract import API_FIELDS, contract_key
+from saber_assets.retrieval.api_contract import API_FIELDS, alike, contract_key
 from saber_assets.retrieval.contract import Side
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.gemini_service import KEY_HEADER, URL, CountedTexts, GeminiService
@@ -40,6 +40,7 @@ def make(system: System, around: Surroundings) -> Retriever:
         normalise=system.normalise is not False,
         dimension=system.dimension,
         at_once=AT_ONCE.get(model, 1),
+        sides_alike=alike(system),
     )
     disk = VectorCache(around.vectors, contract_key(system), encoder.dimension)
     return dense.DenseRetriever(encoder, disk=disk)

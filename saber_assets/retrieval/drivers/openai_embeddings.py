@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saber_assets.retrieval import api_contract, dense, remote_encoder
-from saber_assets.retrieval.api_contract import API_FIELDS, contract_key
+from saber_assets.retrieval.api_contract import API_FIELDS, alike, contract_key
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.openai_service import OpenAiService
 from saber_assets.retrieval.protocol import Retriever
@@ -31,6 +31,7 @@ def make(system: System, around: Surroundings) -> Retriever:
         normalise=system.normalise is not False,
         dimension=system.dimension,
         at_once=AT_ONCE,
+        sides_alike=alike(system),
     )
     disk = VectorCache(around.vectors, contract_key(system), encoder.dimension)
     return dense.DenseRetriever(encoder, disk=disk)
