@@ -27,11 +27,13 @@ def sees_ahead(model: Any, tokenizer: Any, device: Any) -> bool:
 
     known = len(tokenizer)  # any two tokens will do
     start = [known // 2] * PROBE_WORDS
-    tensors = torch.tensor([[*start, known // 2], [*start, known // 3]], device=device)
+    ids = torch.tensor([[*start, known // 2], [*start, known // 3], [*start, 0]], device=device)
+    mask = torch.ones_like(ids)
+    mask[2, -1] = 0  # a mask that hides nothing might be passed over, and causality with it
     with torch.inference_mode():
-        hidden = model(input_ids=tensors, attention_mask=torch.ones_like(tensors))[0].float()
+        hidden = model(input_ids=ids, attention_mask=mask)[0].float()
     moved = (hidden[0, 0] - hidden[1, 0]).abs().max()
-    return bool(moved > LEAST_MOVE * hidden[:, 0].abs().max())
+    return bool(moved > LEAST_MOVE * hidden[:2, 0].abs().max())
 
 
 def check_direction(name: str, model: Any, tokenizer: Any, device: Any) -> None:

@@ -104,6 +104,8 @@ def passed(outcome: Outcome | None) -> bool:
 def _reference(retriever: Gated) -> TwoSided | str | None:
     try:
         return retriever.reference()
+    except BlockedError:
+        raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (it loads models and their code)
         return f"the reference can't be made, {reason_of(error)}"
 

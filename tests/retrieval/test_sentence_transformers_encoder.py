@@ -347,3 +347,31 @@ def test_packaged_weights_run_as_a_row_and_agree_with_the_built_in_one(tmp_path)
         outcome = pass_gate("tiny", retriever, topics, documents)
         assert outcome is not None
         assert outcome["spearman"] > 0.9999
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_reference_of_an_endpoint_is_the_model_here_with_all_its_modules(
+    dense: bool, tmp_path
+) -> None:
+    """What a right server would send, made here by the library, agrees with that reference."""
+    from sentence_transformers import SentenceTransformer
+
+    from saber_assets.retrieval.drivers.driver import Surroundings
+    from saber_assets.retrieval.drivers.references import transformers
+    from saber_assets.retrieval.machine import this_machine
+    from saber_assets.retrieval.registry import field_systems, no_chat
+
+    folder = saved(tmp_path / "m", "gemma3", dense=dense)
+    text = row_of(folder, "gemma3", "vllm")
+    (tmp_path / "systems.toml").write_text(text, encoding="utf-8")
+    systems = field_systems(tmp_path / "retrievers.json")
+    around = Surroundings(this_machine(), systems, tmp_path, no_chat)
+    reference = transformers(systems["tiny"], around)
+    theirs = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    expected = theirs.encode_document(TEXTS, show_progress_bar=False)
+    np.testing.assert_allclose(reference.encode(TEXTS), expected, atol=1e-5)
+    wrong = systems["tiny"].model_copy(update={"pooling": "cls"})
+    with pytest.raises(BlockedError, match="its card says that it pools by 'cls'"):
+        transformers(wrong, around)
+    elsewhere = systems["tiny"].model_copy(update={"weights": None, "model": "no/body"})
+    assert "only behind the endpoint" in str(transformers(elsewhere, around))

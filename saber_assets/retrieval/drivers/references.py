@@ -6,7 +6,11 @@ They load models, and are called by the gate only.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from saber_assets.retrieval.contract import Contract
 from saber_assets.retrieval.drivers.driver import EXTRA, Surroundings
+from saber_assets.retrieval.gate import BlockedError
 from saber_assets.retrieval.parity import TwoSided
 from saber_assets.retrieval.systems import System
 
@@ -46,7 +50,14 @@ def own_encode(model: object, system: System) -> TwoSided:
 
 
 def transformers(system: System, around: Surroundings) -> TwoSided | str:
-    """Return the model by transformers under the card's contract, for what an endpoint serves."""
+    """Return the model here under the card's contract, for what an endpoint serves.
+
+    Where the folder has modules of sentence-transformers, such as a dense layer behind the
+    pooling, they take part.
+
+    Raises:
+        BlockedError: when the card states another pooling than the modules.
+    """
     absent = [name for name in ("torch", "transformers") if not around.machine.installed(name)]
     if absent:
         return f"{' and '.join(absent)} aren't installed ({EXTRA})"
@@ -58,6 +69,29 @@ def transformers(system: System, around: Surroundings) -> TwoSided | str:
         return "its card doesn't state how it must be fed"
     if system.trust_remote_code and not system.accepted_code:
         return "its own code would be run: accepted_code = true in systems.toml"
+    from saber_assets.retrieval import sentence_transformers_encoder as library
+
+    if (folder / library.MODULES).is_file() and around.machine.installed("sentence_transformers"):
+        return _by_modules(system, stated, folder)
     from saber_assets.retrieval.transformers_encoder import TransformersEncoder
 
     return TransformersEncoder.load(str(folder), stated, trust_remote_code=system.trust_remote_code)
+
+
+def _by_modules(system: System, stated: Contract, folder: Path) -> TwoSided:
+    from saber_assets.retrieval import sentence_transformers_encoder as library
+
+    model = library.load_model(
+        folder,
+        stated.precision,
+        trust_remote_code=system.trust_remote_code,
+        adapter=system.document_task,
+    )
+    own = library.pooling_of(model)
+    if own not in (None, stated.pooling):
+        raise BlockedError(
+            f"{system.name} is blocked: its card says that it pools by '{stated.pooling}', its "
+            f"modules by '{own}'",
+            "mend pooling in systems.toml",
+        )
+    return library.SentenceTransformersEncoder(model, stated)
