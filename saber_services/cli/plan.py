@@ -56,6 +56,7 @@ def command(workdir: Path, as_json: bool, **wishes: Any) -> None:
         return
     _print_assets(plan)
     print_calls(plan)
+    _print_retriever_calls(plan)
 
 
 def _bars(label: str, total: int) -> Any:
@@ -109,6 +110,14 @@ def print_calls(plan: Any) -> None:
     console.print(table)
     for line in _footnotes(plan):
         console.print(escape(line), style="dim", soft_wrap=True)
+
+
+def _print_retriever_calls(plan: Any) -> None:
+    """Print what retrievers will ask models of their own."""
+    for name, count in plan.retriever_calls.items():
+        asked = "a number of questions not known yet" if count is None else f"{count:,} questions"
+        line = f"retriever {name} asks its own model at most {asked}, not counted above"
+        Console(highlight=False).print(escape(line), soft_wrap=True)
 
 
 def _cells(calls: Any) -> list[str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import dagster as dg
 
+from saber_assets.candidates.tables import CANDIDATE_POOLS
 from saber_assets.definitions import build_definitions
+from saber_assets.retrieval.registry import field_systems
+from saber_assets.retrieval.tables import RETRIEVER_SCORES
 from saber_assets.retrievers import retrievers_of
 from saber_resources.settings import Settings
 from saber_services.builder import Board, open_board
@@ -16,9 +19,11 @@ from saber_services.planning.estimates import Rates, rates_of
 from saber_services.planning.lookup import Calls, LookupModel, OnMissing, open_lookup
 from saber_services.planning.reading import Remaining
 from saber_services.planning.remaining import mean_characters, remaining_calls
+from saber_services.planning.retriever_calls import retriever_calls
 from saber_services.planning.shadow import Shadow, Step, shadow_settings
 
 UPSTREAM = "upstream "
+SCORES = RETRIEVER_SCORES.name
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,15 @@ class Plan:
         calls: by step and prompt.
         rates: what tokens, hours and money were reckoned with.
         model: name of the model.
+        retriever_calls: most questions of each retriever that asks a model of its own, not in
+            `calls`; None where they can't be counted yet.
     """
 
     assets: list[PlannedAsset]
     calls: list[PlannedCalls]
     rates: Rates
     model: str
+    retriever_calls: dict[str, int | None] = field(default_factory=dict)
 
     def total(self) -> PlannedCalls:
         """Return the sums over all calls."""
@@ -113,6 +121,7 @@ def plan_build(settings: Settings) -> Plan:
         steps = shadow.run()
         stats = [] if chat.store is None else chat.store.stats()
         calls = _all_calls(settings, steps, shadow)
+        pools = shadow.table(CANDIDATE_POOLS.name)
     rates = rates_of(
         settings.profile.llm,
         {planned.prompt for planned, _ in calls},
@@ -121,11 +130,14 @@ def plan_build(settings: Settings) -> Plan:
     )
     for planned, characters in calls:
         _price(planned, characters, rates)
+    assets = [asset for step in steps for asset in _assets(step)]
+    due = [part for asset in assets if asset.name == SCORES for part in asset.partitions]
     return Plan(
-        [asset for step in steps for asset in _assets(step)],
+        assets,
         [planned for planned, _ in calls],
         rates,
         settings.profile.llm.model,
+        retriever_calls(due, field_systems(settings.workdir.own_retrievers), pools),
     )
 
 

@@ -1,4 +1,4 @@
-"""Systems that generate: what is asked, what is read, what is asked again, what is never guessed."""
+"""Systems that generate: what is asked and read, what is asked again, what is never guessed."""
 
 from __future__ import annotations
 
@@ -194,7 +194,9 @@ def test_reasoning_without_an_end_is_closed_and_only_the_word_asked_for(tmp_path
 
     chat = Chat(answer)
     system = shipped_systems()["rank1-7b"].model_copy(update={"served": URL})
-    assert pointwise_driver.make(system, around(chat, tmp_path)).score("q", ["d"]).tolist() == [0.25]
+    assert pointwise_driver.make(system, around(chat, tmp_path)).score("q", ["d"]).tolist() == [
+        0.25
+    ]
     first, second = chat.asked
     assert said(second) == "\nFirst.\n</think>"
     assert second.messages[0] == first.messages[0]
@@ -470,7 +472,9 @@ def test_a_base_that_can_not_stand_there_is_told(tmp_path) -> None:
     ):
         file.write_text(REWRITER.replace('"bm25"', f'"{base}"'), encoding="utf-8")
         systems = load_systems(file)
-        missing = system_entry(systems["smart-bm25"], around(Chat(str), tmp_path, systems)).missing()
+        missing = system_entry(
+            systems["smart-bm25"], around(Chat(str), tmp_path, systems)
+        ).missing()
         assert told in str(missing)
     file.write_text(REWRITER.replace('"bm25"', '"inf-x-retriever"'), encoding="utf-8")
     with pytest.raises(InputError, match="rewrites queries itself"):
@@ -505,7 +509,10 @@ def test_all_queries_are_rewritten_together_and_hooks_reach_the_base() -> None:
     retriever = RewritingRetriever(model, "r:{query}", base, lambda text: f"<{text}>")
     retriever.prepare(["d"])
     retriever.prepare_queries(["a", "b", "a"])
-    assert base.calls == [("prepare", ["d"]), ("queries", ["<r:ax>", "<r:axx>", "<r:bx>", "<r:bxx>"])]
+    assert base.calls == [
+        ("prepare", ["d"]),
+        ("queries", ["<r:ax>", "<r:axx>", "<r:bx>", "<r:bxx>"]),
+    ]
     assert (chat.opened, len(chat.asked)) == (1, 4)
     assert np.asarray(retriever.score("a", ["d"])).tolist() == [(6 + 7) / 2 + 1]
     assert len(chat.asked) == 4
@@ -529,7 +536,10 @@ def test_a_query_that_is_not_rewritten_fails_alone() -> None:
 
 def test_the_published_rewriters_ask_as_their_cards_say(tmp_path) -> None:
     systems = shipped_systems()
-    one, other = systems["reasonembed-qwen3-8b-rewrite"], systems["reasonreranker-qwen3-32b-rewrite"]
+    one, other = (
+        systems["reasonembed-qwen3-8b-rewrite"],
+        systems["reasonreranker-qwen3-32b-rewrite"],
+    )
     assert one.rewrite_template == other.rewrite_template
     assert (one.sampling, one.samples, other.samples) == (other.sampling, 5, 1)
     chat = Chat(lambda request: "short")
