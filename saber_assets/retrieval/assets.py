@@ -72,7 +72,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 relevance_ratings,
                 progress=advance,
             )
-        made = {
+        made: dict[str, dict[str, Any]] = {
             table.name: {VERSION_KEY: entry.version, "family": entry.family}
             for table in (RETRIEVER_SCORES, RETRIEVER_FAILURES)
         }

@@ -234,7 +234,8 @@ class DenseRetriever:
                     yield part._replace(positions=[start + number for number in part.positions])
                 continue
             by_side = side == "query" and hasattr(self._encoder, "encode_queries")
-            made = self._encoder.encode_queries(some) if by_side else self._encoder.encode(some)
+            encode = getattr(self._encoder, "encode_queries" if by_side else "encode")
+            made: NDArray[np.float32] = encode(some)
             yield Part(list(range(start, start + len(some))), made)
 
     def _drop_oldest(self) -> None:
@@ -262,9 +263,11 @@ class _Serving:
         return self._whole(texts, "query")
 
     def _whole(self, texts: Sequence[str], side: Side) -> NDArray[np.float32]:
-        plain = side == "document" or not hasattr(self._encoder, "encode_queries")
+        by_side = side == "query" and hasattr(self._encoder, "encode_queries")
         if not hasattr(self._encoder, "parts"):
-            return self._encoder.encode(texts) if plain else self._encoder.encode_queries(texts)
+            encode = getattr(self._encoder, "encode_queries" if by_side else "encode")
+            made: NDArray[np.float32] = encode(texts)
+            return made
         vectors = np.full((len(texts), self._encoder.dimension), np.nan, dtype=np.float32)
         for part in self._encoder.parts(texts, side):
             if part.vectors is None:
