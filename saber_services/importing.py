@@ -23,6 +23,7 @@ def prepare_import(
     folder: Path,
     *,
     split: str,
+    subset: str,
     gain_scale: int | None,
     pools: PoolSource,
     overrides: Mapping[str, Any],
@@ -34,6 +35,7 @@ def prepare_import(
         kind: format of the folder.
         folder: of the release.
         split: that is read.
+        subset: that is read; "" where the folder has none.
         gain_scale: of relevances that are gains; None: as the folder says.
         pools: see `to_benchmark`.
         overrides: further values of the profile.
@@ -48,6 +50,7 @@ def prepare_import(
         "folder": str(place),
         "content": content_of(place),
         "split": split,
+        "subset": subset,
         "gain_scale": stated_scale(place) if gain_scale is None else gain_scale,
         "pools": pools,
     }

@@ -40,6 +40,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             kind,
             folder,
             split=imported.split,
+            subset=imported.subset,
             gain_scale=imported.gain_scale,
             pools=imported.pools,
         )
@@ -52,4 +53,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
 
 def import_values(imported: Imported) -> dict[str, Any]:
     """Return what decides an import: the folder's content and how it is read, not its place."""
-    return {"imported": imported.model_dump(exclude={"folder"})}
+    known = imported.model_dump(exclude={"folder"})
+    if not known["subset"]:
+        del known["subset"]  # so that what was imported before there was one stays fresh
+    return {"imported": known}

@@ -58,6 +58,12 @@ class Benchmark:
         """The rated part of the pools, by query and candidate: what the measures are over."""
         return self.pools.drop_nulls("rating").sort("query_id", "candidate_id")
 
+    @property
+    def domains(self) -> pl.DataFrame:
+        """query_id and domains of the queries with a rated pool, of those that have any."""
+        kept = self.queries.join(self.rated.select("query_id"), on="query_id", how="semi")
+        return kept.select("query_id", "domains").filter(pl.col("domains").list.len() > 0)
+
     def only_pooled(self) -> Benchmark:
         """Return the benchmark with no other documents than those in pools."""
         members = self.pools.select(problem_id="candidate_id").unique()

@@ -38,7 +38,7 @@ class Collection:
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     relevances: dict[tuple[str, str], float] = field(default_factory=dict)
     candidates: dict[str, list[str]] | None = None
-    domains: Mapping[str, list[str]] = field(default_factory=dict)
+    domains: dict[str, list[str]] = field(default_factory=dict)
 
     def add_relevance(self, place: str, query: str, document: str, relevance: float) -> None:
         """Keep a judged pair.
@@ -71,6 +71,20 @@ class Collection:
                     f"{place} names {kind} {name!r}, which the folder has no text of",
                     "download the folder completely, or delete that line",
                 )
+
+
+def add_domains(collection: Collection, place: str, query: str, domains: list[str]) -> None:
+    """Keep a query's domains.
+
+    Raises:
+        InputError: for a query that the collection lacks.
+    """
+    if query not in collection.queries:
+        raise InputError(
+            f"{place} names query {query!r}, which the folder has no text of",
+            "download the folder completely, or delete that line",
+        )
+    collection.domains[query] = domains
 
 
 def add_text(texts: dict[str, str], place: str, key: str, text: str) -> None:

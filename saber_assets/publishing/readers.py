@@ -22,6 +22,7 @@ def read_release(
     folder: Path,
     *,
     split: str = "test",
+    subset: str = "",
     gain_scale: int | None = None,
     pools: PoolSource = "given",
 ) -> Benchmark:
@@ -31,6 +32,7 @@ def read_release(
         kind: its format.
         folder: that was downloaded, or exported.
         split: that is read, where mteb and beir have several.
+        subset: that is read, where mteb has several; "all" for all.
         gain_scale: scale of relevances that are gains; 0: they are ratings from 0 to 5; None: as
             `stated_scale` says. Not for saber-release.
         pools: see `to_benchmark`; not for saber-release.
@@ -46,7 +48,7 @@ def read_release(
     scale = (stated_scale(folder) if gain_scale is None else gain_scale) or None
     encoded = manifest is not None and manifest.safe_ids
     if kind == "mteb":
-        return mteb_folder.read(folder, gain_scale=scale, pools=pools, split=split)
+        return mteb_folder.read(folder, gain_scale=scale, pools=pools, split=split, subset=subset)
     if kind == "beir":
         return beir_folder.read(
             folder, gain_scale=scale, pools=pools, split=split, safe_ids=encoded

@@ -77,6 +77,24 @@ def need_files(folder: Path, names: Sequence[str], split: str | None = None) -> 
     return found
 
 
+def subsets_of(folder: Path, part: str) -> list[str]:
+    """Return the names of the subsets that each have such a part: X where there is X-corpus.
+
+    Args:
+        folder: of the release.
+        part: such as corpus.
+    """
+    named = [*_configs(folder)]
+    for place in (folder, folder / "data"):
+        named += [path.name for path in place.glob(f"*-{part}") if path.is_dir()]
+        named += [
+            f"{path.name.split(f'-{part}')[0]}-{part}"
+            for path in place.glob(f"*-{part}*")
+            if _is_data(path)
+        ]
+    return sorted({name.removesuffix(f"-{part}") for name in named if name.endswith(f"-{part}")})
+
+
 def rows_of(files: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of Parquet, JSON lines, CSV and TSV files with a header.
 
@@ -99,7 +117,7 @@ def lines_of(path: Path) -> Iterator[tuple[str, str]]:
     Raises:
         InputError: when it can't be read, or isn't UTF-8.
     """
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(text_of(path).split("\n"), start=1):
         if line.strip():
             yield f"{path} line {number}", line.rstrip("\r")
 
@@ -192,7 +210,7 @@ def _configs(folder: Path) -> dict[str, Any]:
     path = folder / README
     if not path.is_file():
         return {}
-    text = _text(path)
+    text = text_of(path)
     if not text.startswith("---"):
         return {}
     try:
@@ -270,7 +288,7 @@ def _json_rows(path: Path) -> Iterator[Row]:
 
 def _csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(io.StringIO(_text(path), newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text_of(path), newline=""), delimiter=delimiter)
     header = next(reader, [])
     try:
         for cells in reader:
@@ -287,7 +305,12 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
         raise InputError(f"{path} line {reader.line_num}: {error}", "correct that line") from error
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return a text file's content, also of a compressed one.
+
+    Raises:
+        InputError: when it can't be read, or isn't UTF-8.
+    """
     try:
         data = path.read_bytes()
         if path.name.lower().endswith(".gz"):

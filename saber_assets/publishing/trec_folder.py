@@ -3,6 +3,7 @@
 topics.tsv       id, tab, text on one line
 topics.jsonl     {"id", "contents"}: the same with its line breaks
 documents.jsonl  {"id", "contents"}, as Anserini reads it
+domains.jsonl    {"id", "domains"}, which is ours: TREC tools don't look at it
 qrels.txt        query, 0, document, gain
 runs/NAME.txt    query, Q0, document, rank, score, NAME
 """
@@ -23,23 +24,28 @@ from saber_assets.publishing.manifest import Manifest, write_manifest
 from saber_assets.publishing.qrels_import import (
     Collection,
     PoolSource,
+    add_domains,
     add_text,
     to_benchmark,
 )
 from saber_assets.publishing.release_files import (
     Row,
+    find_files,
     id_field,
     lines_of,
+    list_field,
     need_files,
     number_field,
     rows_of,
     text_field,
 )
 from saber_assets.publishing.safe_ids import restore, safe
+from saber_assets.publishing.trec_topics import topics_of
 
 FORMAT = "trec"
 LEAST_STEP = np.float32(1e-30)
 """Between scores near 0: smaller numbers may be taken for 0."""
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".z", ".md")
 LARGEST = 1e37
 """Far enough from the end of float32 for any number of steps."""
 
@@ -64,6 +70,11 @@ def write(benchmark: Benchmark, folder: Path, setting: str) -> None:
         (folder / "runs").mkdir(exist_ok=True)
         text = "".join(run_lines(run, str(name)))
         (folder / "runs" / f"{name}.txt").write_text(text, encoding="utf-8")
+    known = benchmark.domains
+    if known.height:
+        with (folder / "domains.jsonl").open("wb") as file:
+            for query, domains in known.iter_rows():
+                file.write(orjson.dumps({"id": safe(query), "domains": domains}) + b"\n")
     write_manifest(folder, Manifest(FORMAT, gain_scale=SCALE, safe_ids=True, setting=setting))
 
 
@@ -112,7 +123,7 @@ def read(
     """Return the benchmark of a folder; runs in it widen the pools to what they rank.
 
     Args:
-        folder: with documents.jsonl, topics.jsonl or topics.tsv, and qrels.txt.
+        folder: with documents.jsonl, topics (see `trec_topics`), qrels, and perhaps domains.jsonl.
         gain_scale: see `to_benchmark`.
         pools: see `to_benchmark`.
         safe_ids: whether ids are percent-encoded, as `write` does it.
@@ -125,29 +136,43 @@ def read(
     for row in rows_of(need_files(folder, ("documents", "docs", "corpus"))):
         key = back(id_field(row, "id", "_id", "docno"))
         add_text(found.documents, row.place, key, text_field(row, "contents", "text"))
-    for place, key, text in _topics(folder):
+    for place, key, text in topics_of(_topic_file(folder)):
         add_text(found.queries, place, back(key), text)
-    for place, line in _lines(folder, ("qrels",)):
-        query, _, document, relevance = _fields(place, line, 4)
-        value = number_field(Row(place, {"relevance": relevance}), "relevance")
-        found.add_relevance(place, back(query), back(document), value)
+    for row in rows_of(find_files(folder, ("domains",))):
+        named = [str(domain) for domain in list_field(row, "domains")]
+        add_domains(found, row.place, back(id_field(row, "id")), named)
+    for path in _named(folder, ("qrels",)):
+        for place, line in lines_of(path):
+            query, _, document, relevance = _fields(place, line, 4)
+            value = number_field(Row(place, {"relevance": relevance}), "relevance")
+            found.add_relevance(place, _known(found, back(query)), back(document), value)
     if (folder / "runs").is_dir():
         found.candidates = _ranked(folder / "runs", found, safe_ids)
     return to_benchmark(found, gain_scale=gain_scale, pools=pools)
 
 
-def _topics(folder: Path) -> Iterator[tuple[str, str, str]]:
-    files = need_files(folder, ("topics", "queries"))
+def _topic_file(folder: Path) -> Path:
+    """Return the file of the topics: of several, the one of JSON lines, which keeps line breaks."""
+    files = _named(folder, ("topics", "queries"))
     written = [path for path in files if path.name.endswith((".jsonl", ".jsonl.gz"))]
-    if written:
-        for row in rows_of(written[:1]):
-            yield row.place, id_field(row, "id", "_id"), text_field(row, "contents", "text")
-        return
-    for place, line in lines_of(files[0]):
-        key, tab, text = line.partition("\t")
-        if not tab:
-            raise InputError(f"{place} has no tab", "write id, tab, text on each line")
-        yield place, key.strip(), text
+    return (written or files)[0]
+
+
+def _named(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    """Return the files of a part, whose names may end in anything, such as topics.301-450."""
+    found = find_files(folder, names)
+    for name in names:
+        found = found or [
+            path
+            for path in sorted(folder.glob(f"{name}.*"))
+            if path.is_file() and not path.name.lower().endswith(_ARCHIVES)
+        ]
+    return found or need_files(folder, names)
+
+
+def _known(found: Collection, query: str) -> str:
+    """Return a query's id as the topics have it: numbers stand there without leading zeros."""
+    return query if query in found.queries else query.lstrip("0") or query
 
 
 def _ranked(runs: Path, collection: Collection, safe_ids: bool) -> dict[str, list[str]]:
@@ -159,14 +184,10 @@ def _ranked(runs: Path, collection: Collection, safe_ids: bool) -> dict[str, lis
         for place, line in lines_of(path):
             query, _, document, _, score, _ = _fields(place, line, 6)
             number_field(Row(place, {"score": score}), "score")
-            collection.know(place, back(query), back(document))
-            found.setdefault(back(query), {})[back(document)] = None
+            key = _known(collection, back(query))
+            collection.know(place, key, back(document))
+            found.setdefault(key, {})[back(document)] = None
     return {query: list(documents) for query, documents in found.items()}
-
-
-def _lines(folder: Path, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for path in need_files(folder, names):
-        yield from lines_of(path)
 
 
 def _fields(place: str, line: str, count: int) -> list[str]:

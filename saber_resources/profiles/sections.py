@@ -252,6 +252,8 @@ class Imported(Section):
     """Hash of the folder's files when it was imported."""
     split: str
     """That is read, where mteb and beir folders have several."""
+    subset: str
+    """That is read, where mteb folders have several; "all" for all; "" where they have none."""
     gain_scale: int = Field(ge=0)
     """Scale of relevances that are gains; 0: they are ratings from 0 to 5."""
     pools: Literal["given", "corpus"]

@@ -19,6 +19,7 @@ from saber_services.importing import prepare_import
 Examples:
   saber import saber-release SABER-Math/ --workdir saber_math
   saber import mteb my_reranking_task/ --workdir mine --split dev
+  saber import mteb my_multilingual_task/ --workdir mine --subset all
   saber import beir scifact/ --workdir scifact --pools corpus --set evaluation.gain=linear
 """,
 )
@@ -26,6 +27,9 @@ Examples:
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @workdir_option
 @click.option("--split", default="test", show_default=True, help="Of mteb and beir folders.")
+@click.option(
+    "--subset", default="", help="Of mteb folders that have several; 'all' reads all of them."
+)
 @click.option(
     "--gain-scale",
     type=click.IntRange(min=0),
@@ -46,6 +50,7 @@ def command(
     folder: Path,
     workdir: Path,
     split: str,
+    subset: str,
     gain_scale: int | None,
     pools: PoolSource,
     pairs: tuple[str, ...],
@@ -62,6 +67,7 @@ def command(
             kind,
             folder,
             split=split,
+            subset=subset,
             gain_scale=gain_scale,
             pools=pools,
             overrides=read_overrides(pairs),

@@ -18,6 +18,7 @@ from saber_assets.publishing.readers import content_of, read_release, stated_sca
 from saber_assets.publishing.safe_ids import changed, restore, safe
 from saber_assets.publishing.tables import IMPORTED
 from saber_assets.publishing.trec_folder import descending, run_lines
+from saber_assets.publishing.trec_topics import topics_of
 from saber_assets.publishing.writers import write_release
 
 SETTING = "statement-full"
@@ -39,11 +40,10 @@ def test_round_trip(written, read, benchmark, tmp_path) -> None:
     assert_frame_equal(found.pools, rated, abs_tol=1e-12 if exact else 1e-3)
     assert dict(found.document_texts(SETTING)) == dict(benchmark.document_texts(SETTING))
     assert dict(found.query_texts(SETTING)) == dict(benchmark.query_texts(SETTING))
-    if read in ("saber-release", "beir"):
-        assert_frame_equal(
-            found.queries.select("query_id", "domains"),
-            benchmark.queries.select("query_id", "domains"),
-        )
+    assert_frame_equal(
+        found.queries.select("query_id", "domains"),
+        benchmark.queries.select("query_id", "domains"),
+    )
     if exact:
         assert_frame_equal(
             found.documents, benchmark.documents.select("problem_id", "problem", "solution")
@@ -241,3 +241,150 @@ def test_mteb_folders_without_a_card(tmp_path) -> None:
     assert found.pools.rows() == [("q", "1", 1.0), ("q", "2", 0.0)]
     with pytest.raises(ValueError, match="no split 'train': give --split with one of dev, test"):
         read_release("mteb", tmp_path, split="train")
+
+
+SUBSETS = {"de": [("q", "eins")], "en": [("q", "one"), ("r", "two")]}
+
+
+@pytest.fixture
+def task(tmp_path):
+    """An MTEB task of two subsets whose ids are the same."""
+    for subset, queries in SUBSETS.items():
+        parts = {
+            "corpus": {"id": ["a", "b"], "title": ["", ""], "text": [f"{subset} a", f"{subset} b"]},
+            "queries": {"id": [q for q, _ in queries], "text": [text for _, text in queries]},
+            "qrels": {
+                "query-id": [q for q, _ in queries],
+                "corpus-id": ["a" for _ in queries],
+                "score": [1 for _ in queries],
+            },
+            "top_ranked": {
+                "query-id": [q for q, _ in queries],
+                "corpus-ids": [["a", "b"] for _ in queries],
+            },
+        }
+        for name, columns in parts.items():
+            (tmp_path / f"{subset}-{name}").mkdir()
+            pl.DataFrame(columns).write_parquet(tmp_path / f"{subset}-{name}" / "test.parquet")
+    return tmp_path
+
+
+def test_one_subset_of_an_mteb_task(task) -> None:
+    found = read_release("mteb", task, subset="en")
+    assert found.pools.rows() == [
+        ("q", "a", 1.0),
+        ("q", "b", 0.0),
+        ("r", "a", 1.0),
+        ("r", "b", 0.0),
+    ]
+    assert found.documents["problem"].to_list() == ["en a", "en b"]
+    assert found.queries["domains"].to_list() == [[], []]
+
+
+def test_all_subsets_of_an_mteb_task_are_its_domains(task) -> None:
+    found = read_release("mteb", task, subset="all")
+    assert found.pools["query_id"].unique().sort().to_list() == ["de:q", "en:q", "en:r"]
+    assert found.documents.height == 4
+    assert dict(found.queries.select("query_id", "domains").iter_rows()) == {
+        "de:q": ["de"],
+        "en:q": ["en"],
+        "en:r": ["en"],
+    }
+
+
+def test_the_subset_must_be_chosen_where_there_are_several(task, tmp_path_factory) -> None:
+    with pytest.raises(ValueError, match="2 subsets: give --subset with one of de, en, or all"):
+        read_release("mteb", task)
+    with pytest.raises(ValueError, match="no subset 'fr': give --subset with one of de, en, or"):
+        read_release("mteb", task, subset="fr")
+    for path in task.glob("de-*"):
+        path.rename(tmp_path_factory.mktemp("other") / path.name)
+    assert read_release("mteb", task).pools.height == 4  # the only one
+    for path in list(task.iterdir()):
+        path.rename(task / path.name.removeprefix("en-"))
+    assert read_release("mteb", task, subset="all").pools["query_id"].to_list() == list("qqrr")
+    with pytest.raises(ValueError, match="leave out --subset"):
+        read_release("mteb", task, subset="en")
+
+
+SGML = """<top>
+<num> Number: 051
+<dom> Domain: International Economics
+<title> Topic:  Airbus &amp; Subsidies
+
+<desc> Description:
+Document will discuss subsidies.
+<narr> Narrative: none
+</top>
+
+<top>
+<num> Number: 352 </num>
+<title></title>
+<desc> British Chunnel
+impact </desc>
+</top>
+"""
+XML = """<topics>
+<topic number="7">
+  <title>plain words</title><description>more of them</description>
+</topic>
+<topic number="8">only text &lt;</topic>
+</topics>
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("topics.051-352", SGML, {"51": "Airbus & Subsidies", "352": "British Chunnel impact"}),
+        ("topics.xml", XML, {"7": "plain words", "8": "only text <"}),
+        ("topics.tsv", "a\tone\nb\ttwo words\n", {"a": "one", "b": "two words"}),
+    ],
+)
+def test_topics_of_trec(name, text, expected, tmp_path) -> None:
+    (tmp_path / name).write_text(text)
+    found = {key: asked for _, key, asked in topics_of(tmp_path / name)}
+    assert found == expected
+
+
+def test_a_trec_folder_as_it_is_downloaded(tmp_path) -> None:
+    """Marked-up topics, qrels of any blanks and zeros, names that end in anything."""
+    (tmp_path / "documents.jsonl").write_text(
+        "".join(json.dumps({"id": key, "contents": key}) + "\n" for key in "abc")
+    )
+    (tmp_path / "topics.051-352").write_text(SGML)
+    (tmp_path / "qrels.part1").write_text("051 0 a 2\n051\t0\tb\t0\n")
+    (tmp_path / "qrels.part2").write_text("352   0  c   1 \r\n352 0 a -1\n")
+    (tmp_path / "qrels.tar.gz").write_bytes(b"no qrels")
+    (tmp_path / "domains.jsonl").write_text('{"id": "51", "domains": ["Economics"]}\n')
+    found = read_release("trec", tmp_path)
+    assert found.pools.rows() == [
+        ("352", "a", 0.0),
+        ("352", "c", 1.0),
+        ("51", "a", 2.0),
+        ("51", "b", 0.0),
+    ]
+    assert dict(found.queries.select("query_id", "domains").iter_rows()) == {
+        "352": [],
+        "51": ["Economics"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<top>\n<num> 1\n<title> one\n", "opens 1 topics and closes 0"),
+        ("\n<top>\n<title> one\n</top>", "line 2: the topic has no number"),
+        ("<top>\n<num> 1\n<narr> long\n</top>", "line 1: the topic has no title"),
+    ],
+)
+def test_topics_that_are_broken(text, words, tmp_path) -> None:
+    (tmp_path / "topics.txt").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        list(topics_of(tmp_path / "topics.txt"))
+
+
+def test_domains_of_an_unknown_query(task) -> None:
+    (task / "en-domains.jsonl").write_text('{"query-id": "z", "domains": ["x"]}\n')
+    with pytest.raises(ValueError, match="line 1 names query 'z'"):
+        read_release("mteb", task, subset="en")
