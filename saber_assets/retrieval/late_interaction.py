@@ -118,9 +118,13 @@ class LateInteractionRetriever:
     Args:
         encoder: the model.
         remembered_bytes: memory for token vectors; beyond it the oldest are dropped.
+
+    Attributes:
+        in_flight: documents that are encoded at a time, None for as many as suit it.
     """
 
     def __init__(self, encoder: TokenEncoder, remembered_bytes: int = REMEMBERED_BYTES) -> None:
+        self.in_flight: int | None = None
         self._encoder = encoder
         self._limit = remembered_bytes
         self._tokens: dict[str, Tokens] = {}
@@ -129,8 +133,9 @@ class LateInteractionRetriever:
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
         """Return MaxSim of the query with each document, shape (documents,)."""
         missing = [text for text in dict.fromkeys(documents) if text not in self._tokens]
-        for start in range(0, len(missing), ENCODED_AT_ONCE):
-            texts = missing[start : start + ENCODED_AT_ONCE]
+        at_once = self.in_flight or ENCODED_AT_ONCE
+        for start in range(0, len(missing), at_once):
+            texts = missing[start : start + at_once]
             for text, tokens in zip(texts, self._encoder.document_tokens(texts), strict=True):
                 self._tokens[text] = tokens
                 self._bytes += tokens.nbytes

@@ -88,6 +88,9 @@ class SparseRetriever:
         encoder: the model.
         query_terms: most terms of a query; None for all.
         document_terms: most terms of a document; None for all.
+
+    Attributes:
+        in_flight: documents that are encoded at a time, None for all.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class SparseRetriever:
         query_terms: int | None = None,
         document_terms: int | None = None,
     ) -> None:
+        self.in_flight: int | None = None
         self._encoder = encoder
         self._query_terms = query_terms
         self._document_terms = document_terms
@@ -104,8 +108,10 @@ class SparseRetriever:
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
         """Return inner products, shape (documents,), 0 where no term is shared."""
         missing = [text for text in dict.fromkeys(documents) if text not in self._kept]
-        if missing:
-            for text, row in zip(missing, self._encoder.encode(missing), strict=True):
+        at_once = self.in_flight or max(1, len(missing))
+        for start in range(0, len(missing), at_once):
+            texts = missing[start : start + at_once]
+            for text, row in zip(texts, self._encoder.encode(texts), strict=True):
                 self._kept[text] = top_terms(row, self._document_terms)
         asked = top_terms(self._encoder.encode_queries([query])[0], self._query_terms)
         products = [inner_product(asked, self._kept[text]) for text in documents]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from saber_assets.asking import ChatReply, Failure
+from saber_assets.retrieval.parity import TwoSided
 from saber_assets.retrieval.protocol import Retriever, Scores
 from saber_assets.retrieval.served_chat import (
     Question,
@@ -92,6 +93,20 @@ class RewritingRetriever:
         if made is None:
             return None
         return RewritingRetriever(self._model, self._template, made, self._shown)
+
+    def serving(self) -> TwoSided:
+        """Return what makes the vectors of the retriever behind it, for the parity gate.
+
+        Raises:
+            AttributeError: when that one takes no part in it.
+        """
+        found: TwoSided = self._retriever.serving()  # type: ignore[attr-defined]
+        return found
+
+    def reference(self) -> TwoSided | str | None:
+        """Return what that one is compared with; None for nothing."""
+        stated = getattr(self._retriever, "reference", None)
+        return stated() if callable(stated) else None
 
     def forget(self) -> None:
         """Rewrite anew from now on, and let the retriever forget."""
