@@ -11,6 +11,9 @@ from saber_assets.retrieval.bm25 import Bm25
 from saber_assets.retrieval.dense import DenseRetriever
 from saber_assets.retrieval.gate import BlockedError, pass_gate, passed, told
 from saber_assets.retrieval.instruction import Prefixed, instructed
+from saber_assets.retrieval.late_interaction import LateInteractionRetriever
+from saber_assets.retrieval.learned_sparse import SparseRetriever
+from saber_assets.retrieval.query_rewriter import RewritingRetriever
 
 QUERIES = [f"query {number}" for number in range(30)]
 DOCUMENTS = [f"document {number} of some length" for number in range(90)]
@@ -174,3 +177,46 @@ def test_a_field_is_used_where_there_is_one():
     assert instructed(Recorder(field), "Find it.") is field
     none = DenseRetriever(Hashed())
     assert isinstance(instructed(none, "Find it."), Prefixed)
+
+
+class Widths:
+    """An encoder of all kinds that remembers how many documents it gets at a time."""
+
+    dimension = 2
+
+    def __init__(self):
+        self.widths = []
+
+    def encode(self, texts):
+        self.widths.append(len(texts))
+        return np.ones((len(texts), 2), dtype=np.float32)
+
+    def encode_queries(self, texts):
+        return np.ones((len(texts), 2), dtype=np.float32)
+
+    def document_tokens(self, texts):
+        return [np.ones((1, 2), np.float32) for _ in self.encode(texts)]
+
+    def query_tokens(self, text):
+        return np.ones((1, 2), dtype=np.float32)
+
+
+@pytest.mark.parametrize("kind", [DenseRetriever, LateInteractionRetriever, SparseRetriever])
+def test_documents_in_flight_are_limited_and_forgotten_ones_are_encoded_again(kind):
+    encoder = Widths()
+    retriever = kind(encoder)
+    retriever.in_flight = 16
+    for _ in range(2):
+        retriever.score("q", DOCUMENTS)
+        retriever.forget()
+    assert encoder.widths == [16, 16, 16, 16, 16, 10] * 2
+
+
+def test_a_rewriters_retriever_is_compared_behind_it():
+    for behind, expected in (
+        (DenseRetriever(Hashed(), reference=Hashed), 1.0),
+        (Bm25("mathematics"), None),
+    ):
+        made = RewritingRetriever(None, "{query}", behind)
+        found = pass_gate("row", made, QUERIES, DOCUMENTS)
+        assert (found and found["spearman"]) == expected
