@@ -237,9 +237,15 @@ def served_tokens(endpoint: JsonEndpoint, model: str, place: str) -> Tokens | No
         try:
             if _numbers(endpoint.post("tokenize", dialect(model, PROBE, False))):
                 return _asking(endpoint, model, dialect, place)
-        except (StatusError, KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
+        except InputError:
+            raise
+        except StatusError as error:
+            if error.status in (401, 403):
+                raise InputError(
+                    f"{place} refuses the key", "check key_variable in systems.toml"
+                ) from None
+        except (KeyError, TypeError, ValueError):
+            continue
     return None
 
 

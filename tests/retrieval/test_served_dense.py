@@ -222,7 +222,11 @@ def test_vectors_of_any_length_are_asked_for_where_the_contract_keeps_them(fake_
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_told_once_and_not_shown(fake_server, tmp_path, status):
     refusal = {"error": {"message": "Incorrect key sesame-open, sesa****open"}}
-    with fake_server(lambda path, body: (status, refusal)) as server:
+
+    def guarded(path, body):  # as vLLM is: only what is below /v1
+        return (status, refusal) if path.startswith("/v1") else (404, {})
+
+    with fake_server(guarded) as server:
         system = system_of(server.url, key_variable="MY_KEY", eos="")
         encoder = encoder_of(system, around_of(tmp_path, MY_KEY="sesame-open"))
         with pytest.raises(InputError) as caught:
@@ -230,6 +234,14 @@ def test_a_refused_key_is_told_once_and_not_shown(fake_server, tmp_path, status)
     assert "refuses the key: set MY_KEY to a valid one" in str(caught.value)
     assert "sesa" not in repr(caught.value)
     assert len(server.bodies("/embeddings")) <= 8
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused_for_its_tokenizer_is_told_too(fake_server, tmp_path, status):
+    with fake_server(lambda path, body: (status, {})) as server:
+        with pytest.raises(InputError, match="refuses the key: check key_variable"):
+            encoder_of(system_of(server.url), around_of(tmp_path)).encode(["w1"])
+        assert server.bodies("/embeddings") == []
 
 
 def test_a_model_that_is_not_there(fake_server, tmp_path):
