@@ -107,8 +107,8 @@ class Workdir:
 
     @property
     def report(self) -> Path:
-        """The report page."""
-        return self.root / "report.html"
+        """The folder of the report site."""
+        return self.root / "report"
 
 
 @dataclass(frozen=True)

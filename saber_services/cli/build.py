@@ -31,6 +31,7 @@ from saber_services.cli.options import (
     workdir_option,
 )
 from saber_services.display import terminal_bar
+from saber_services.report_writing import INDEX, write_report
 
 
 @click.command(
@@ -91,11 +92,9 @@ def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -
     started = time.monotonic()
     with use_display(partial(terminal_bar, console)):
         outcome = build(settings, lambda line: console.print(f"• {escape(line)}"))
+        if outcome.made or not (settings.workdir.report / INDEX).is_file():
+            write_report(settings)
     workdir = settings.workdir
-    if outcome.made or not workdir.report.is_file():
-        from saber_services.report.page import write_report
-
-        write_report(workdir.tables, workdir.report, workdir.root.name)
     seconds = time.monotonic() - started
     if as_json:
         click.echo(json.dumps(_as_json(settings, outcome, seconds), indent=2))
@@ -135,7 +134,7 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
     for line in (
         f"tables   {workdir.tables}",
         f"catalog  {workdir.catalog}  (saber query 'FROM leaderboard')",
-        f"report   {workdir.report}",
+        f"report   {workdir.report / INDEX}",
         f"user interface: saber ui --workdir {shlex.quote(str(workdir.root))}",
     ):
         console.print(line, soft_wrap=True, markup=False)

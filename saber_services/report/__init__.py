@@ -1,1 +1,1 @@
-"""The report page: one HTML file that needs nothing else, made from the tables of a workdir."""
+"""The report: a site of pages that need nothing else, made from the tables of a workdir."""

@@ -1,11 +1,10 @@
-"""Everything that the page shows, gathered from the tables."""
+"""What the overview pages show, gathered from the tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import metadata
-from pathlib import Path
 
 from saber_services.report.corpus import DomainCount, Funnel, read_domains, read_funnel
 from saber_services.report.examples import TABLES as EXAMPLE_TABLES
@@ -21,14 +20,13 @@ from saber_services.report.judging import (
     read_thresholds,
 )
 from saber_services.report.source import Source
-from saber_services.report.standings import Standings, read_standings
 
 DISTRIBUTION = "saber-platform"
 
 
 @dataclass(frozen=True)
 class Colophon:
-    """What the page was made with and from.
+    """What the report was made with and from.
 
     Attributes:
         version: of the installed package.
@@ -43,16 +41,13 @@ class Colophon:
 
 @dataclass(frozen=True)
 class Content:
-    """The sections in the order of the page; None where a table isn't made or is empty.
+    """The sections of the pages; None where a table isn't made or is empty.
 
     Attributes:
-        title: name of the benchmark.
         lacking: for each section, the tables that aren't made yet.
     """
 
-    title: str
     headline: Headline
-    standings: Standings | None
     funnel: Funnel | None
     domains: tuple[DomainCount, ...] | None
     thresholds: tuple[ThresholdRow, ...] | None
@@ -64,17 +59,15 @@ class Content:
     lacking: dict[str, tuple[str, ...]]
 
 
-def gather(tables: Path, title: str) -> Content:
-    """Return the content of the page.
+def gather(source: Source) -> Content:
+    """Return the content of the overview pages.
 
     Args:
-        tables: folder of the Parquet tables; may lack any of them.
-        title: name of the benchmark.
+        source: the tables; may lack any of them.
 
     Raises:
         SetupError: when a table can't be read.
     """
-    source = Source(tables)
     needed: dict[str, tuple[str, ...]] = {
         "standings": ("leaderboard",),
         "funnel": ("raw_problems", "deduped_corpus", "dropped_problems"),
@@ -85,9 +78,7 @@ def gather(tables: Path, title: str) -> Content:
         "examples": EXAMPLE_TABLES,
     }
     return Content(
-        title=title.encode("utf-8", "replace").decode("utf-8"),
         headline=read_headline(source),
-        standings=read_standings(source),
         funnel=read_funnel(source),
         domains=read_domains(source),
         thresholds=read_thresholds(source),
@@ -104,7 +95,7 @@ def _version() -> str:
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        return "not installed"
+        return "of a checkout"
 
 
 def _values(source: Source) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ BEST = 3
 WORST = 2
 LONGEST = 600
 PREVIEW = 110
-_NAMES = {
+NAMES = {
     "topic_only": "similar topic",
     "summary_only": "similar core idea",
     "both": "similar topic and core idea",
@@ -154,7 +154,7 @@ def _example(
 ) -> Example:
     unknown = Text("(not in the corpus any more)", "")
     candidates = [
-        Candidate(place, rating, _NAMES.get(category, category), texts.get(identity, unknown))
+        Candidate(place, rating, NAMES.get(category, category), texts.get(identity, unknown))
         for place, (identity, rating, category) in enumerate(rated, start=1)
     ]
     best, rest = candidates[:BEST], candidates[BEST:]

@@ -50,6 +50,15 @@ class Source:
         chosen = frame if where is None else frame.filter(where)
         return int(self._collect(chosen.select(pl.len()), name).item())
 
+    def read_file(self, file: Path, *columns: str) -> pl.DataFrame:
+        """Return some columns of one file of a table that has partitions.
+
+        Raises:
+            SetupError: when it can't be read.
+        """
+        frame = pl.scan_parquet(file, hive_partitioning=False, glob=False)
+        return self._collect(frame.select(columns), f"{file.parent.name}/{file.stem}")
+
     def newest(self) -> datetime | None:
         """Return when the newest table file was written, in UTC to the minute; None without any."""
         files = [*self.folder.glob("*.parquet"), *self.folder.glob("*/*.parquet")]

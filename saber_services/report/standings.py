@@ -1,4 +1,4 @@
-"""The leaderboard of each setting, and the means of each domain in the main setting."""
+"""The leaderboard of each setting, and the means of each domain there."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from saber_assets.evaluation.leaderboard import ALL_DOMAINS
-from saber_assets.evaluation.tables import LEADERBOARD
 from saber_assets.ontology.tables import DOMAINS
 from saber_assets.retrieval.tables import SETTINGS
-from saber_services.report.source import Source
 
 CONTROL_FAMILY = "sanity"
 """Retrievers that only check the measure: chance, and the ratings themselves."""
+
+SHADES = 10
 
 SHOWN_TEXTS = {
     "statement-full": "Queries show their statement; candidates show statement and solution.",
@@ -45,11 +45,24 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """The retrievers in one setting by one measure, best first."""
+    """The retrievers in one setting by one measure, best first.
+
+    Attributes:
+        setting: what text each side shows.
+        measure: its name.
+        rows: best first.
+        alone: whether the setting has no board by another measure.
+    """
 
     setting: str
     measure: str
     rows: tuple[Row, ...]
+    alone: bool = True
+
+    @property
+    def label(self) -> str:
+        """The setting, with the measure where there are boards of several measures."""
+        return self.setting if self.alone else f"{self.setting} · {self.measure}"
 
     @property
     def shown_texts(self) -> str:
@@ -59,7 +72,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean of the domain table with its shade, 0 for the palest and 100 for the darkest."""
+    """A mean of the domain table with its shade, 0 for the palest and 10 for the darkest."""
 
     mean: float | None
     shade: int
@@ -87,17 +100,14 @@ class DomainTable:
 
 @dataclass(frozen=True)
 class Standings:
-    """Boards, the main setting first, and the domain tables of the main setting."""
+    """Boards and domain tables, the main setting first."""
 
     boards: tuple[Board, ...]
     domain_tables: tuple[DomainTable, ...]
 
 
-def read_standings(source: Source) -> Standings | None:
-    """Return the standings, or None where no leaderboard is made or it has no rows."""
-    if not source.has(LEADERBOARD.name):
-        return None
-    means = source.read(LEADERBOARD.name, *LEADERBOARD.columns)
+def boards_of(means: pl.DataFrame) -> Standings | None:
+    """Return the standings of LEADERBOARD, or None where it has no rows."""
     settings = [*SETTINGS, *sorted(set(means["setting"]) - set(SETTINGS))]
     order = pl.col("setting").replace_strict(
         settings, list(range(len(settings))), return_dtype=pl.Int32
@@ -109,16 +119,16 @@ def read_standings(source: Source) -> Standings | None:
             rows.iter_rows(named=True), lambda row: (row["setting"], row["measure"])
         )
     ]
-    boards = tuple(board for key, group in groups if (board := _board(key, group)).rows)
-    main = boards[0].setting if boards else ""
-    tables = tuple(_domain_table(key, group) for key, group in groups if key[0] == main)
+    alone = len({key[1] for key, _ in groups}) == 1
+    boards = tuple(board for key, group in groups if (board := _board(key, group, alone)).rows)
+    tables = tuple(_domain_table(key, group) for key, group in groups)
     return Standings(boards, tables) if boards else None
 
 
-def _board(key: tuple[str, str], group: list[dict[str, Any]]) -> Board:
+def _board(key: tuple[str, str], group: list[dict[str, Any]], alone: bool) -> Board:
     names = Row.__dataclass_fields__
     rows = [Row(**{name: row[name] for name in names}) for row in _overall(group)]
-    return Board(*key, tuple(rows))
+    return Board(*key, tuple(rows), alone)
 
 
 def _overall(group: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -153,4 +163,4 @@ def _domain_table(key: tuple[str, str], group: list[dict[str, Any]]) -> DomainTa
 def _shade(mean: float | None, low: float, high: float) -> int:
     if mean is None or high <= low:
         return 0
-    return round(100 * min(1.0, max(0.0, (mean - low) / (high - low))))
+    return round(SHADES * min(1.0, max(0.0, (mean - low) / (high - low))))

@@ -72,7 +72,7 @@ def kept(built, tmp_path_factory):
 
 def content(root: Path) -> dict[str, bytes]:
     files = [root / "saber.toml", *(root / "tables").rglob("*.parquet")]
-    files += [path for path in (root / "retrievers.json", root / "report.html") if path.exists()]
+    files += [path for path in (root / "retrievers.json", root / "report" / "index.html") if path.exists()]
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 

@@ -153,7 +153,7 @@ def test_other_verbs_work_on_an_imported_workdir(imported, saber, tmp_path) -> N
         ("evaluate", f"{own}:Longest"),
         ("plan",),
         ("leaderboard", "--format", "csv"),
-        ("report", "--output", tmp_path / "report.html"),
+        ("report", "--to", tmp_path / "report"),
         ("query", "FROM candidate_pools LIMIT 1"),
         ("retrievers",),
         ("export", "--format", "trec", tmp_path / "again"),

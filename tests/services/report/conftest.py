@@ -1,12 +1,8 @@
-"""The report page, on small tables that obey the contracts."""
+"""Tables of a small benchmark that obey the contracts and are full of hostile texts."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -27,36 +23,33 @@ from saber_assets.candidates.tables import (
     RELEVANCE_THRESHOLDS,
 )
 from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS, RAW_PROBLEMS
-from saber_assets.evaluation.tables import LEADERBOARD
+from saber_assets.evaluation.gain_variants import VARIANTS
+from saber_assets.evaluation.tables import (
+    GAIN_VARIANTS,
+    LEADERBOARD,
+    PAIRED_TESTS,
+    QUERY_MEASURES,
+    RATING_NOISE,
+    SIGNAL_EFFECT,
+)
 from saber_assets.ontology.tables import DOMAINS
-from saber_assets.retrieval.tables import RETRIEVER_FAILURES, SETTINGS
+from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
 from saber_assets.table import Table
 from saber_assets.tournament.tables import (
     JUDGMENT_FAILURES,
     PAIRWISE_JUDGMENTS,
     RELEVANCE_RATINGS,
 )
-from saber_resources.errors import SetupError
 from saber_resources.warehouse import table_path
-from saber_services.report.examples import cut
-from saber_services.report.page import write_report
+from saber_services.report.outside import MadeTable, Outside
+from saber_services.report.site import Site, write_site
 
 HOSTILE = '<script>alert("x")</script><img src="https://evil.example/a.png" onerror=alert(1)>'
 LATEX = r"Prove that $a_1<a_2$ & \(\frac{1}{2}\sum_{k\le n} x_k^2 \geq 0\) holds."
 PROBLEMS, QUERIES, POOL = 90, 8, 12
 HEURISTIC = "lexical heuristic (no model)"
-SECTIONS = (
-    "leaderboard",
-    "by-domain",
-    "corpus",
-    "domains",
-    "thresholds",
-    "ratings",
-    "position",
-    "examples",
-    "failures",
-    "colophon",
-)
+MEASURE = 'nDCG(gain="exp2")@10'
+ODD_ID = '../"<b>&?#%2e\u00e9'
 RETRIEVERS = {
     "ratings": ("sanity", 1.0),
     "minilm-l6": ("dense", 0.58),
@@ -73,6 +66,7 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(1)
     ids = [f"p{number:03}" for number in range(PROBLEMS)]
+    ids[2] = ODD_ID
     texts = {
         "problem": [f"{LATEX} Case {number}. {HOSTILE}" for number in range(PROBLEMS)],
         "solution": [
@@ -220,6 +214,7 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "flag": [None] * (len(pairs) - 1) + ["unjudged"],
         },
     )
+    pools = {query: [pair[1] for pair in pairs if pair[0] == query] for query in queries}
     rounds = [
         (query, number, pair) for query in queries for number in range(1, 6) for pair in (0, 1)
     ]
@@ -230,8 +225,8 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
             "query_id": [row[0] for row in rounds],
             "round": [row[1] for row in rounds],
             "pair": [row[2] for row in rounds],
-            "first_id": "a",
-            "second_id": "b",
+            "first_id": [pools[row[0]][2 * row[2]] for row in rounds],
+            "second_id": [pools[row[0]][2 * row[2] + 1] for row in rounds],
             "winner": winners[:-1] + [None],
             "confidence": None,
             "judge": judge,
@@ -260,6 +255,7 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
                     }
                 )
     save(LEADERBOARD, board)
+    save_values(save, queries, pairs, folder)
     save(TOPIC_FAILURES, TOPIC_FAILURES.empty().to_dict())
     save(SUMMARY_FAILURES, SUMMARY_FAILURES.empty().to_dict())
     save(JUDGMENT_FAILURES, {"judgment": ["p001/3/0"], "reason": [f"no verdict in: {HOSTILE}\x00"]})
@@ -271,6 +267,61 @@ def make_tables(folder: Path, judge: str = HEURISTIC) -> Path:
         frame.write_parquet(table_path(folder, RETRIEVER_FAILURES.name, name))
     set_times(folder)
     return folder
+
+
+def save_values(save, queries: list[str], pairs: list, folder: Path) -> None:
+    """Save what retrievers reached on each query, their scores, and the analyses."""
+    random = np.random.default_rng(2)
+    competitors = [name for name, (family, _) in RETRIEVERS.items() if family != "sanity"]
+    values, tests, noise, gains = [], [], [], []
+    for setting in SETTINGS:
+        for name, (_, mean) in RETRIEVERS.items():
+            values += [
+                {"retriever": name, "setting": setting, "query_id": query, "measure": MEASURE,
+                 "value": 0.0 if (name, query) == ("minilm-l6", "p001") else mean * row / QUERIES,
+                 "failed": (name, query) == ("minilm-l6", "p001")}
+                for row, query in enumerate(queries, 1)
+            ]  # fmt: skip
+        for place, first in enumerate(competitors):
+            for other in competitors[place + 1 :]:
+                p = 0.01 if (first, other) == (competitors[0], competitors[-1]) else 0.4
+                ps = dict.fromkeys(("p_bootstrap", "p_randomisation", "adjusted_bootstrap",
+                                    "adjusted_randomisation"), p)  # fmt: skip
+                tests.append({"setting": setting, "first": first, "second": other, "seed": 1,
+                              "difference": 0.03, "low": -0.1, "high": 0.2, **ps})  # fmt: skip
+            mean = RETRIEVERS[first][1]
+            noise.append({"retriever": first, "setting": setting, "mean": mean, "seed": 1,
+                          "drawn_mean": mean - 0.01, "sd_ratings": 0.01, "sd_queries": 0.02,
+                          "low_queries": mean - 0.05, "high_queries": mean + 0.05,
+                          "low": mean - 0.08, "high": mean + 0.06})  # fmt: skip
+            gains += [
+                {"retriever": first, "setting": setting, "variant": str(variant),
+                 "mean": mean if step % 2 else 1 - mean}
+                for step, variant in enumerate(VARIANTS)
+            ]  # fmt: skip
+    save(QUERY_MEASURES, values)
+    save(PAIRED_TESTS, tests)
+    save(RATING_NOISE, noise)
+    save(GAIN_VARIANTS, gains)
+    save(
+        SIGNAL_EFFECT,
+        [
+            {"category": category, "rank": rank, "within": rank, "candidates": POOL,
+             "share": rank / POOL, "topped": 1 / 3}
+            for category in CATEGORIES for rank in range(1, POOL + 1)
+        ],
+    )  # fmt: skip
+    (folder / RETRIEVER_SCORES.name).mkdir()
+    for name in RETRIEVERS:
+        rows = [
+            {"retriever": name, "version": f"v-{name}", "setting": setting, "query_id": query,
+             "candidate_id": candidate,
+             "score": float(-place if name == "ratings" else random.integers(0, 5))}
+            for setting in SETTINGS for query, candidate, place in pairs
+            if (name, query) != ("minilm-l6", "p001")
+        ]  # fmt: skip
+        frame = RETRIEVER_SCORES.conform(pl.DataFrame(rows, schema=RETRIEVER_SCORES.schema))
+        frame.write_parquet(table_path(folder, RETRIEVER_SCORES.name, name))
 
 
 def set_times(folder: Path, seconds: int = 1_700_000_000) -> None:
@@ -311,206 +362,75 @@ class Reader(HTMLParser):
             self.text += data
 
 
-@pytest.fixture(scope="module")
+OUTSIDE = Outside(
+    cards={
+        "minilm-l6": {
+            "description": "a small <b>encoder</b>",
+            "type_code": "B",
+            "size": "22M",
+            "parameters": 22e6,
+            "licence": "Apache-2.0",
+            "released": "2021-08-30",
+            "caveats": ["Reads 256 tokens."],
+        },
+        "bm25": {"type_code": "SB"},
+        "tfidf": {"type_code": "SB"},
+        "wordllama-256": {"type_code": "RC", "size": "7B", "parameters": 7e9},
+    },
+    seconds={"minilm-l6": 0.2, "bm25": 0.001, "tfidf": 0.002, "wordllama-256": 0.4},
+    made=(MadeTable("topic_sets", 90, "data-1", "code-1", {"topic_walk": "f00d" * 8}),),
+    values=(("evaluation.seed", "1"),),
+)
+
+
+class Reports:
+    """Makes tables and reports for the tests of the report."""
+
+    odd_id, hostile, latex = ODD_ID, HOSTILE, LATEX
+    outside, problems, queries, pool = OUTSIDE, PROBLEMS, QUERIES, POOL
+    make_tables = staticmethod(make_tables)
+    set_times = staticmethod(set_times)
+    Reader = Reader
+
+    @staticmethod
+    def write(tables: Path, target: Path, title: str = "x", outside: Outside = OUTSIDE) -> Path:
+        """Write a report and return its folder."""
+        written = write_site(Site.of(tables, title, outside), target)
+        assert written.index == target / "index.html"
+        return target
+
+    @staticmethod
+    def read(folder: Path) -> dict[str, str]:
+        """Return all pages by their path."""
+        return {
+            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(folder.rglob("*.html"))
+        }
+
+    @staticmethod
+    def words(page: str) -> str:
+        """Return the text of a page with single blanks."""
+        return " ".join(Reader(page).text.split())
+
+
+@pytest.fixture(scope="session")
+def reports() -> type[Reports]:
+    return Reports
+
+
+@pytest.fixture(scope="session")
 def tables(tmp_path_factory) -> Path:
     return make_tables(tmp_path_factory.mktemp("report") / "tables")
 
 
-@pytest.fixture(scope="module")
-def page(tables, tmp_path_factory) -> str:
-    target = tmp_path_factory.mktemp("page") / "new" / "report.html"
-    assert write_report(tables, target, "Olympiad <b>sample</b>") == target
-    assert [path.name for path in target.parent.iterdir()] == ["report.html"]
-    return target.read_text(encoding="utf-8")
+@pytest.fixture(scope="session")
+def site(tables, tmp_path_factory) -> Path:
+    target = tmp_path_factory.mktemp("site") / "new" / "report"
+    Reports.write(tables, target, "Olympiad <b>sample</b>")
+    assert [path.name for path in target.parent.iterdir()] == ["report"]
+    return target
 
 
-def words(page: str) -> str:
-    return " ".join(Reader(page).text.split())
-
-
-def test_every_section_is_there_in_order_and_well_formed(page):
-    reader = Reader(page)
-    assert reader.open == []
-    assert [name for name in reader.ids if name in SECTIONS] == list(SECTIONS)
-    assert len(reader.ids) == len(set(reader.ids))
-    assert "Not made yet" not in reader.text
-
-
-def test_texts_are_escaped_and_latex_stays(page):
-    assert "<script>alert" not in page
-    assert "&lt;script&gt;alert" in page
-    assert "<img" not in page
-    assert "<b>" not in page
-    assert "\x00" not in page
-    reader = Reader(page)
-    assert HOSTILE in reader.text
-    assert LATEX in reader.text
-    assert "Olympiad <b>sample</b>" in reader.text
-    assert sum(tag == "script" for tag, _ in reader.elements) == 1
-    assert not [name for _, attrs in reader.elements for name in attrs if name.startswith("on")]
-
-
-def test_page_asks_for_nothing_outside_itself(page):
-    reader = Reader(page)
-    for tag, attributes in reader.elements:
-        for name in ("src", "href", "xlink:href", "action", "poster", "srcset"):
-            assert (attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
-    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL).group(1)
-    assert "@import" not in style
-    assert "url(" not in style
-    texts_removed = page.replace("https://evil.example", "")
-    assert not re.search(r"https?://", texts_removed)
-
-
-def test_the_only_script_that_the_policy_allows_is_the_pages_own(page):
-    script = re.search(r"<script>(.*?)</script>", page, re.DOTALL).group(1)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in page
-    assert len(script) < 4096
-
-
-def test_headline_counts_and_names_a_heuristic(page):
-    text = words(page)
-    for figure in (
-        "problems in the corpus 90",
-        "queries 8",
-        "candidates per query 12",
-        "pairwise judgments 80",
-    ):
-        assert figure in text
-    assert (
-        "Judged by the lexical heuristic (no model): fine for trying the pipeline, "
-        "not a benchmark to cite." in text
-    )
-
-
-def test_a_model_that_judges_gets_no_judging_warning(tmp_path):
-    tables = make_tables(tmp_path / "tables", judge="Qwen3-32B")
-    text = words(write_report(tables, tmp_path / "page.html", "x").read_text())
-    assert "Judged by" not in text
-    assert "Judgments Qwen3-32B" in text
-    assert "Solutions summarised by the lexical heuristic" in text
-
-
-def test_leaderboard_and_position_show_the_tables_numbers(page, tables):
-    text = words(page)
-    for setting in SETTINGS:
-        assert f"in the setting {setting}" in text
-    assert "0.5800" in text and "0.530–0.630 dense 8 1" in text
-    winners = pl.read_parquet(table_path(tables, "pairwise_judgments"))["winner"]
-    first = int((winners == 1).sum())
-    assert f"shown first won {first} of 79 verdicts: {100 * first / 79:.1f} %" in text
-    assert "1 of 80 judgments are without a verdict" in text
-    assert "1 never judged" in text
-
-
-def test_funnel_adds_up(page):
-    text = words(page)
-    for row in (
-        "records read 100 100.0 %",
-        "dropped: near duplicate 6 6.0 %",
-        "kept: the corpus 90 90.0 %",
-        "with topics 89 89.0 %",
-        "chosen as queries 8 8.0 %",
-    ):
-        assert row in text
-
-
-def test_examples_show_three_best_and_two_worst(page):
-    reader = Reader(page)
-    assert sum(attrs.get("class") == "example" for _, attrs in reader.elements) == 3
-    ratings = re.findall(r'class="rating">([\d.]+)<', page)
-    assert len(ratings) == 15
-    assert ratings[0] == "5.00"
-    assert ratings[4] == "0.00"
-    texts = re.findall(r'<div class="text" dir="auto">(.*?)</div>', page, re.DOTALL)
-    assert any(text.endswith(" …") for text in texts)
-
-
-def test_failures_are_listed_and_empty_ones_named(page):
-    text = words(page)
-    assert "Judgment failures 1" in text
-    assert "ran out of memory" in text
-    assert "Without a failure: topic_failures, summary_failures." in text
-
-
-def test_without_any_table_each_section_says_so(tmp_path):
-    page = write_report(tmp_path / "none", tmp_path / "page.html", "Empty").read_text()
-    reader = Reader(page)
-    assert [name for name in reader.ids if name in SECTIONS] == list(SECTIONS)
-    assert reader.text.count("Not made yet:") == len(SECTIONS) - 1
-    assert "no tables yet" in reader.text
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "raw_problems",
-        "deduped_corpus",
-        "dropped_problems",
-        "topic_sets",
-        "solution_summaries",
-        "relevance_thresholds",
-        "benchmark_queries",
-        "candidate_pools",
-        "relevance_ratings",
-        "pairwise_judgments",
-        "leaderboard",
-        "judgment_failures",
-    ],
-)
-def test_one_missing_or_empty_table_never_breaks_the_page(tables, tmp_path, name):
-    folder = tmp_path / "tables"
-    shutil.copytree(tables, folder)
-    path = table_path(folder, name)
-    emptied = pl.read_parquet(path).clear()
-    path.unlink()
-    Reader(write_report(folder, tmp_path / "page.html", "x").read_text())
-    emptied.write_parquet(path)
-    Reader(write_report(folder, tmp_path / "page.html", "x").read_text())
-
-
-def test_same_tables_same_bytes(tables, tmp_path, page):
-    copy = tmp_path / "elsewhere" / "tables"
-    shutil.copytree(tables, copy)
-    set_times(copy)
-    again = write_report(copy, tmp_path / "page.html", "Olympiad <b>sample</b>")
-    assert again.read_text(encoding="utf-8") == page
-    assert "2023-11-14 22:13 UTC" in page
-
-
-def test_row_order_of_the_files_does_not_matter(tables, tmp_path, page):
-    copy = tmp_path / "tables"
-    shutil.copytree(tables, copy)
-    for path in copy.glob("*.parquet"):
-        pl.read_parquet(path).reverse().write_parquet(path)
-    set_times(copy)
-    again = write_report(copy, tmp_path / "page.html", "Olympiad <b>sample</b>")
-    assert again.read_text(encoding="utf-8") == page
-
-
-def test_a_torn_table_is_named(tables, tmp_path):
-    shutil.copytree(tables, tmp_path / "tables")
-    table_path(tmp_path / "tables", "leaderboard").write_bytes(b"PAR1 torn")
-    with pytest.raises(SetupError, match="leaderboard"):
-        write_report(tmp_path / "tables", tmp_path / "page.html", "x")
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_a_title_from_an_undecodable_folder_name_is_written(tmp_path):
-    title = os.fsdecode(b"caf\xe9")
-    page = write_report(tmp_path, tmp_path / "page.html", title).read_text(encoding="utf-8")
-    assert "caf?" in page
-
-
-@pytest.mark.parametrize(
-    ("text", "longest", "expected"),
-    [
-        ("short", 10, "short"),
-        ("one two three four", 14, "one two three …"),
-        ("x" * 30, 10, "x" * 10 + " …"),
-        ("  padded  ", 10, "padded"),
-    ],
-)
-def test_cut(text, longest, expected):
-    assert cut(text, longest) == expected
+@pytest.fixture(scope="session")
+def pages(site) -> dict[str, str]:
+    return Reports.read(site)
