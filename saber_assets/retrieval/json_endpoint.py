@@ -17,6 +17,8 @@ from saber_assets.errors import InputError
 from saber_assets.retrieval.remote_encoder import shown
 
 TRIES = 8
+FIRST_TRIES = 3
+"""Tries to reach a server that never answered: its URL is rather wrong than its day bad."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds between tries: they double."""
 LONGEST_ASKED_PAUSE = 300.0
@@ -70,6 +72,7 @@ class JsonEndpoint:
         self._url = url.rstrip("/")
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._tries, self._timeout, self._sleep = tries, timeout, sleep
+        self._reached = False
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -85,6 +88,7 @@ class JsonEndpoint:
             try:
                 return self._sent(path, content)
             except urllib.error.HTTPError as error:
+                self._reached = True
                 with error:
                     text = error.read().decode("utf-8", "replace")
                 passing = error.code in _PASSING or error.code >= 500
@@ -92,7 +96,7 @@ class JsonEndpoint:
                     raise StatusError(error.code, text) from None
                 asked = _asked_pause(error.headers, text)
             except (OSError, http.client.HTTPException) as error:
-                if last:
+                if last or (not self._reached and tried >= FIRST_TRIES):
                     reason = shown(str(getattr(error, "reason", error)) or type(error).__name__)
                     raise InputError(
                         f"{self._url} doesn't answer ({reason})",
@@ -111,6 +115,7 @@ class JsonEndpoint:
             f"{self._url}/{path}", data=content, headers=self._headers, method="POST"
         )
         with self._opener.open(request, timeout=self._timeout) as answer:
+            self._reached = True
             return json.loads(answer.read())
 
 

@@ -165,6 +165,7 @@ class ServedWindows:
         self._file, self._place = tokenizer, place
         self._lock = threading.Lock()
         self._found: TokenWindows | WholeTexts | None = None
+        self._fault: InputError | None = None
 
     def of(self, text: str, side: Side) -> list[Input]:
         """Return the windows of a text, none for one without tokens."""
@@ -181,8 +182,14 @@ class ServedWindows:
 
     def _windows(self) -> TokenWindows | WholeTexts:
         with self._lock:
+            if self._fault is not None:  # the others that wait here needn't try again
+                raise self._fault
             if self._found is None:
-                self._found = self._choose()
+                try:
+                    self._found = self._choose()
+                except InputError as error:
+                    self._fault = error
+                    raise
             return self._found
 
     def _choose(self) -> TokenWindows | WholeTexts:

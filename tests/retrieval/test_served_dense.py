@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -16,9 +17,12 @@ from saber_assets.retrieval.contract import averaged
 from saber_assets.retrieval.dense import RefusedTextError
 from saber_assets.retrieval.drivers.driver import Surroundings
 from saber_assets.retrieval.drivers.served_dense import encoder_of, make
+from saber_assets.retrieval.json_endpoint import JsonEndpoint
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.registry import no_chat
 from saber_assets.retrieval.requirements import lacking
+from saber_assets.retrieval.scoring import score_pools
+from saber_assets.retrieval.served_windows import ServedWindows
 from saber_assets.retrieval.systems import EXPECTED, System, shipped_systems
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -242,6 +246,42 @@ def test_a_key_that_is_refused_for_its_tokenizer_is_told_too(fake_server, tmp_pa
         with pytest.raises(InputError, match="refuses the key: check key_variable"):
             encoder_of(system_of(server.url), around_of(tmp_path)).encode(["w1"])
         assert server.bodies("/embeddings") == []
+
+
+def test_a_server_that_is_not_there_is_told_once_not_by_each_request(fake_server, tmp_path):
+    with fake_server(Vllm(tokenizer_of("$A"))) as server:
+        gone = server.url
+    waited = []
+    contract = system_of(gone).contract()
+    root = JsonEndpoint(gone, sleep=waited.append)
+    windows = ServedWindows(contract, root, "mine", None, "the endpoint")
+    for _ in range(8):
+        with pytest.raises(InputError, match="doesn't answer"):
+            windows.of("w1", "document")
+    assert len(waited) == 2
+
+
+def test_a_refused_document_fails_the_queries_that_have_it_in_their_pool(fake_server, tmp_path):
+    vllm = Vllm(tokenizer_of("$A"))
+
+    def choosy(path, body):
+        if path == "/v1/embeddings" and any(VOCABULARY["w9"] in ids for ids in body["input"]):
+            return 400, {"error": {"message": "no nines"}}
+        return vllm(path, body)
+
+    pools = pl.DataFrame({"query_id": ["a", "a", "b", "b"], "candidate_id": ["c", "d", "d", "e"]})
+    ids = ["a", "b", "c", "d", "e"]
+    corpus = pl.DataFrame(
+        {"problem_id": ids, "problem": ["w1", "w2", "w9", "w4", "w5"], "solution": ["w3"] * 5}
+    )
+    folder = save(tokenizer_of("$A"), tmp_path / "folder")
+    with fake_server(choosy) as server:
+        retriever = make(system_of(server.url, weights=str(folder)), around_of(tmp_path))
+        scores, failures = score_pools("mine", "1", retriever, pools, corpus)
+    assert set(scores["query_id"]) == {"b"}
+    assert scores.height == 6
+    assert set(failures["query_id"]) == {"a"}
+    assert all("no nines" in reason for reason in failures["reason"])
 
 
 def test_a_model_that_is_not_there(fake_server, tmp_path):
