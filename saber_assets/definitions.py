@@ -6,7 +6,12 @@ import dagster as dg
 
 from saber_assets.annotation import assets as annotation
 from saber_assets.annotation import checks as annotation_checks
-from saber_assets.automation import retriever_sensor, source_sensor
+from saber_assets.automation import (
+    board_sensor,
+    re_evaluation,
+    retriever_sensor,
+    source_sensor,
+)
 from saber_assets.candidates import assets as candidates
 from saber_assets.candidates import checks as candidates_checks
 from saber_assets.corpus import assets as corpus
@@ -55,7 +60,12 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         asset_checks=[check for stage in checks for check in stage.checks(settings)],
         resources={"tables": tables},
         executor=executor_of(settings),
-        sensors=[*([source_sensor(settings)] if built else []), retriever_sensor(settings)],
+        sensors=[
+            *([source_sensor(settings)] if built else []),
+            retriever_sensor(settings),
+            board_sensor(settings),
+        ],
+        schedules=[re_evaluation(settings)],
     )
 
 

@@ -23,6 +23,15 @@ run_monitoring:
 concurrency:
   pools:
     default_limit: 1
+  runs:
+    max_concurrent_runs: 4
+    tag_concurrency_limits:
+      - key: saber/lane
+        value: model
+        limit: 1
+      - key: saber/lane
+        value: light
+        limit: 2
 """
 
 REASON_LENGTH = 200

@@ -16,6 +16,8 @@ from pydantic import (
 
 Judge = Literal["pairwise", "majority", "confidence", "ordinal", "profiled"]
 
+USUAL_CRON = "0 4 * * *"
+
 
 class Section(BaseModel):
     """A part of a profile; unknown keys are refused: they would have no effect."""
@@ -240,6 +242,21 @@ class Dagster(Section):
     """Runs that Dagster starts, not `saber build`; no table depends on these values."""
 
     executor: Literal["in_process", "multiprocess", "ray"]
+    sensor_seconds: int = Field(ge=1, le=86_400)
+    """Between two looks of a sensor."""
+    re_evaluate: str
+    """Cron expression, UTC, of the schedule of that name."""
+
+    @field_validator("re_evaluate")
+    @classmethod
+    def _is_cron(cls, value: str) -> str:
+        if value != USUAL_CRON:
+            # only here: Dagster takes a second to import
+            from dagster._utils.schedules import is_valid_cron_string
+
+            if not is_valid_cron_string(value):
+                raise ValueError('write a cron expression such as "0 4 * * *"')
+        return value
 
 
 class Imported(Section):
