@@ -62,6 +62,7 @@ def serving(answer: Callable[[str, Any], Answer]) -> Iterator[FakeServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # a client that gave up is no news
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     fake.url = f"http://127.0.0.1:{server.server_address[1]}"
