@@ -27,7 +27,7 @@ VERBS = {
     "simulate-tournament": "Show how tournaments rank when the judge's noise and bias are known.",
     "llm": "Answers of language models: statistics, failures, sharing, offline batches.",
     "prompts": "List and show prompts, and what a changed one would cost.",
-    "report": "Write the report page.",
+    "report": "Write the report, a site of pages.",
     "export": "Write the benchmark for others: SABER, MTEB, BEIR, TREC, Hugging Face.",
     "import": "Evaluate on a released benchmark: SABER, MTEB, BEIR or TREC.",
     "query": "Run a SQL query over the tables.",
