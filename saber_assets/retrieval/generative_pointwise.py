@@ -33,6 +33,8 @@ THINK, THOUGHT = "<think>", "</think>"
 _INSTRUCTION = "{instruction}"
 _SCORE = re.compile(r"<score>\s*(\d+)\s*</score>")
 _SENTENCE_END = re.compile(r".*[.!?]", re.DOTALL)
+_SPECIAL = re.compile(r"<\|[^|<>]*\|>")
+"""Tokens such as the end of a text, which some servers are asked to show."""
 _FORCED_TOKENS = 2
 
 Reader = Callable[[ChatReply], float]
@@ -188,7 +190,7 @@ def close_reasoning(answers: tuple[str, str]) -> Callable[[str, str], Again]:
     """
 
     def repeat(reply: str, fault: str) -> Again:
-        reasoning = reply.partition(THOUGHT)[0].rstrip()
+        reasoning = _SPECIAL.sub("", reply.partition(THOUGHT)[0]).rstrip()
         whole = _SENTENCE_END.match(reasoning)
         text = f"\n{(whole[0] if whole else reasoning).strip()}\n{THOUGHT}"
         stop = [f" {answer}" for answer in answers]

@@ -189,7 +189,7 @@ def test_rank1_is_asked_without_a_chat_template_and_as_its_card_says(tmp_path) -
 def test_reasoning_without_an_end_is_closed_and_only_the_word_asked_for(tmp_path) -> None:
     def answer(request):
         if len(request.messages) == 1:
-            return Reply("First. Then it is true that", None, "length")
+            return Reply("First.<|im_end|> Then it is true that", None, "length")
         return Reply(" false", [token(" false", _false=0.75, _true=0.25)])
 
     chat = Chat(answer)
