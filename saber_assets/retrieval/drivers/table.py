@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from saber_assets.retrieval.drivers import (
+    approach_zero,
     gemini_embeddings,
     generative_groupwise,
     generative_pointwise,
     gritlm_dense,
     lexical,
     openai_embeddings,
+    pylate_late,
     query_rewriter,
     sentence_transformers_dense,
     served_dense,
+    splade_sparse,
     transformers_dense,
     transformers_pairs,
 )
@@ -30,6 +33,9 @@ DRIVERS: tuple[Driver, ...] = (
     gemini_embeddings.DRIVER,
     generative_pointwise.DRIVER,
     generative_groupwise.DRIVER,
+    pylate_late.DRIVER,
+    splade_sparse.DRIVER,
+    approach_zero.DRIVER,
     *query_rewriter.DRIVERS,
 )
 
