@@ -91,26 +91,18 @@ def tell(name: str, rows: Iterable[Row], settings: Settings) -> Row:
     found = {row["name"]: row for row in rows}
     if name not in found:
         raise InputError(f"there is no retriever '{name}'", "`saber retrievers` lists them")
-    system = field_systems(settings.workdir.own_retrievers).get(name)
-    stated = {} if system is None else system.model_dump(mode="json", exclude_none=True)
-    row = {key: value for key, value in found[name].items() if value is not None}
-    return {**stated, **row, "parity": _parity(name, str(row["family"]), settings)}
+    return tell_all([found[name]], settings)[name]
 
 
-def _parity(name: str, family: str, settings: Settings) -> str:
-    """Return what came of the parity gate when a retriever was scored last; "" where none is."""
-    from saber_assets.kept_scores import latest  # with Dagster, which takes seconds to load
-    from saber_services.instance import open_instance
-
-    waits = "not checked yet: that is done when it is scored" if family == "bi-encoder" else ""
-    if not settings.workdir.dagster_home.is_dir():
-        return waits
-    with open_instance(settings.workdir) as instance:
-        event = latest(instance, RETRIEVER_SCORES.name, name)
-    if event is None:
-        return waits
-    kept = event.metadata.get("parity")
-    return waits if kept is None else str(kept.value)
+def tell_all(rows: Iterable[Row], settings: Settings) -> dict[str, Row]:
+    """Return rows with all that the cards state, by name."""
+    systems = field_systems(settings.workdir.own_retrievers)
+    told = {}
+    for row in rows:
+        system = systems.get(row["name"])
+        stated = {} if system is None else system.model_dump(mode="json", exclude_none=True)
+        told[row["name"]] = {**stated, **{k: v for k, v in row.items() if v is not None}}
+    return told
 
 
 def _entry_row(entry: Entry, system: System | None, on_board: bool) -> Row:

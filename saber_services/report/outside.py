@@ -119,11 +119,10 @@ def gather_outside(settings: Settings) -> Outside:
 
 
 def _cards(settings: Settings) -> dict[str, Mapping[str, Any]]:
-    from saber_services.retriever_list import retriever_rows, tell
+    from saber_services.retriever_list import retriever_rows, tell_all
 
     try:
-        rows = retriever_rows(settings)
-        return {row["name"]: tell(row["name"], rows, settings) for row in rows}
+        return dict(tell_all(retriever_rows(settings), settings))
     except InputError:  # a faulty list of own retrievers is told by the verbs that need it
         return {}
 

@@ -212,7 +212,9 @@ def test_typing_and_clicking_change_the_board_and_its_address(browser, addresses
 
 def test_the_query_page_shows_one_retrievers_ranks(browser, addresses, site):
     name = page_of("q", "p001")
-    column = "[...document.querySelectorAll('#candidates tbody tr')].map(r => r.cells[8].textContent)"
+    column = (
+        "[...document.querySelectorAll('#candidates tbody tr')].map(r => r.cells[8].textContent)"
+    )
     visit = browser.visit(f"{addresses[name]}#ranks=ratings&setting={SETTINGS[2]}", script=column)
     assert visit.value == [str(rank) for rank in range(1, 13)]
     failed = browser.visit(f"{addresses[name]}#ranks=minilm-l6", script=column)
