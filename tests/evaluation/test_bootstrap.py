@@ -56,3 +56,16 @@ def test_misuse():
             interval(values)
     with pytest.raises(ValueError, match="level"):
         interval([0.1], level=1.0)
+
+
+OFFICIAL = CASE["expected"]["official [mean of resampled means, low, high]"]["official X=10000"]
+
+
+@pytest.mark.parametrize("domain", list(OFFICIAL))
+def test_published_widths_are_ours_but_for_the_size_they_were_drawn_at(domain):
+    """The released code draws each domain at a size of its own, not the domain's."""
+    members = [domain == "total" or domain in names for names in CASE["input"]["domains"]]
+    low, high = interval(VALUES[members], 10_000, seed=1)
+    _, official_low, official_high = OFFICIAL[domain]
+    ratio = CASE["expected"]["official_width_over_correct_width"][domain]
+    assert (high - low) * ratio == pytest.approx(official_high - official_low, rel=0.05)

@@ -72,6 +72,18 @@ def test_special_inputs(name, gain):
     found = of_query(measure, ids(len(scores)), relevance, scores)
     # ids ascend with the input here, so the rule for ties is the stable input order
     assert found == pytest.approx(expected[f"{gain}@10 stable input order"], abs=1e-9)
+    lowest, average, highest = expected[f"{gain}@10 [lowest, average, highest over tie orders]"]
+    turned = of_query(measure, ids(len(scores))[::-1], relevance, scores)
+    assert all(lowest - 1e-9 <= value <= highest + 1e-9 for value in (found, turned))
+    if not expected["tied"]:
+        assert found == turned == pytest.approx(average, abs=1e-9)
+
+
+def test_a_query_without_scores_is_worth_0_where_the_released_code_leaves_it_out():
+    relevance = SPECIAL["input"]["unscored_None"]["relevance"]
+    qrels = {"q": dict(zip(ids(3), relevance, strict=True))}
+    assert SPECIAL["expected"]["unscored_None"]["exponent@10 official on this machine"] is None
+    assert of_run(Ndcg(), qrels, {}) == {"q": 0.0}
 
 
 @pytest.mark.parametrize("scale", [key for key in EXPORT["expected"] if key.isdigit()])

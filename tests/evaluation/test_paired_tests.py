@@ -1,6 +1,8 @@
 """All pairs at once: equal to the tests of one pair, to scipy, and fast in bounded memory."""
 
+import json
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,6 +17,8 @@ from saber_assets.evaluation.paired_tests import (
     paired_tests,
 )
 from saber_assets.evaluation.significance import adjust, randomisation
+
+CASE = json.loads((Path(__file__).parents[1] / "golden" / "05_significance.json").read_text())
 
 
 def systems(count=5, queries=60, seed=1, step=0.02):
@@ -132,3 +136,21 @@ def test_full_size_in_bounded_memory():
     tracemalloc.stop()
     assert found.height == 49 * 48 // 2
     assert peak < 400e6
+
+
+def test_the_family_of_all_pairs_against_the_oracle():
+    expected = CASE["expected"]
+    golden = {
+        frozenset(pair["pair"]): (pair, holm)
+        for pair, holm in zip(expected["pairs"], expected["adjusted_p_fisher"]["holm"], strict=True)
+    }
+    found = paired_tests(CASE["input"]["scores"], 20_000, seed=2)
+    assert found.height == len(golden)
+    for row in found.iter_rows(named=True):
+        pair, holm = golden[frozenset((row["first"], row["second"]))]
+        assert row["difference"] == pytest.approx(abs(pair["mean_diff"]), abs=1e-9)
+        drawn = np.sqrt(pair["p_fisher_100k"] / 20_000)
+        tolerance = 4 * (pair["fisher_mc_sd"] + drawn)
+        assert abs(row["p_randomisation"] - pair["p_fisher_100k"]) < tolerance
+        assert abs(row["adjusted_randomisation"] - holm) < len(golden) * tolerance
+        assert row["p_bootstrap"] == pytest.approx(pair["p_fisher_100k"], abs=0.05)
