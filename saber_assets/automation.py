@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import dagster as dg
 
@@ -153,7 +153,7 @@ def board_sensor(settings: Settings, clock: Clock = time.time) -> dg.SensorDefin
         due = _due_board(context.instance, entries)
         if due is None:
             return dg.SensorResult(skip_reason="the board is current", cursor="{}")
-        return _board_result(context, due, clock())
+        return _board_result(context, due, _rescored(context.instance, entries), clock())
 
     return stale_board
 
@@ -290,14 +290,29 @@ def _due_board(instance: dg.DagsterInstance, entries: Mapping[str, Entry]) -> Du
     return None if made_from == data_version(instance, QUERY_MEASURES.name) else due
 
 
-def _board_result(context: dg.SensorEvaluationContext, due: Due, now: float) -> dg.SensorResult:
+def _rescored(instance: dg.DagsterInstance, entries: Mapping[str, Entry]) -> list[str]:
+    """Return the retrievers on the board that will be scored anew, so that it can wait for them."""
+    measured = latest(instance, QUERY_MEASURES.name)
+    stated = None if measured is None else measured.metadata.get(PARTITIONS_KEY)
+    on_board = stated.value if stated is not None and isinstance(stated.value, Mapping) else {}
+    return [
+        name
+        for name, entry in entries.items()
+        if name in on_board and entry.missing() is None and why_due(instance, entry) is not None
+    ]
+
+
+def _board_result(
+    context: dg.SensorEvaluationContext, due: Due, rescored: Sequence[str], now: float
+) -> dg.SensorResult:
     """Request the board, or wait until it is quiet."""
     known = read_attempts(context.cursor)
     seen = known.get(SEEN, Attempt("", 0, now))
     noted = Attempt(due.key, 0, seen.at)
-    if seen.key != due.key and now - seen.at <= QUIET_AT_LATEST:
+    if (rescored or seen.key != due.key) and now - seen.at <= QUIET_AT_LATEST:
+        what = f"{', '.join(rescored)} has new scores" if rescored else "no more do"
         return dg.SensorResult(
-            skip_reason=f"{due.reason}, waiting until no more do",
+            skip_reason=f"{due.reason}, waiting until {what}",
             cursor=write_attempts({**known, SEEN: noted}),
         )
     ended = {due.name: _ended(context.instance, {BOARD_TAG: due.key})}

@@ -236,6 +236,33 @@ def test_the_board_follows_once_when_it_is_quiet(place):
     assert len(place.board()[0]) == 1, "new ratings, another board"
 
 
+def test_a_row_does_not_leave_the_board_while_its_new_version_is_scored(place):
+    place.rate()
+    place.make("relevance_ratings", "r1")
+    place.plug_in("1")
+    place.score("mine", "s1")
+    place.instance.report_runless_asset_event(
+        dg.AssetMaterialization(
+            "query_measures",
+            metadata={"saber/partitions": dg.MetadataValue.json({"mine": "s1"})},
+            tags={DATA_TAG: "m1", f"{INPUT_TAG}relevance_ratings": "r1"},
+        )
+    )
+    place.make("leaderboard", "l1", **{f"{INPUT_TAG}query_measures": "m1"})
+    assert place.board() == ([], "the board is current")
+    place.plug_in("2")
+    place.score("bm25", "s1")
+    for _ in range(3):
+        assert place.board() == (
+            [],
+            "scores or ratings changed, waiting until mine has new scores",
+        )
+        place.now += 60
+    place.score("mine", "s2")
+    place.board()
+    assert len(place.board()[0]) == 1
+
+
 def test_the_board_does_not_wait_for_ever(place):
     place.rate()
     for number in range(20):

@@ -23,10 +23,11 @@ from saber_services.instance import open_instance, prepare_environment
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1200),
     pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc"),
 ]
 
-PATIENCE = 240
+PATIENCE = 400
 STEP_SECONDS = 1.0
 LENGTH = """\
 class Mine:
@@ -56,7 +57,7 @@ def workdir(tmp_path_factory):
         "tournament": {"rounds": 2},
         "retrieval": {"retrievers": ["random", "ratings"]},
         "evaluation": {"resamples": 50},
-        "dagster": {"sensor_seconds": 2},
+        "dagster": {"sensor_seconds": 3},
     }
     build(save_settings(root, "sample", overrides))
     return root
@@ -166,8 +167,10 @@ def test_a_dropped_file_is_scored_ranked_and_scored_again(workdir, daemon):
     (folder / "failing.py").unlink()
     with open_instance(settings.workdir) as instance:
         wait(
-            lambda: set(instance.get_dynamic_partitions("retrievers"))
-            == {"random", "ratings", "dropped"},
+            lambda: (
+                set(instance.get_dynamic_partitions("retrievers"))
+                == {"random", "ratings", "dropped"}
+            ),
             daemon,
             workdir,
         )

@@ -117,7 +117,7 @@ BAD = [
     ("a.trec", "q Q0 d 1 2.5 t\nq Q0 e 1 high t\n", "a.trec line 2: 'high' is no number"),
     ("a.trec", "q Q0 d 1 nan t\n", "line 1: the score of document 'd' for query 'q' is nan"),
     ("a.trec", "q Q0 d 1 1e301 t\n", "not a finite number"),
-    ("a.trec", "q Q0 d 1 1 t\nr Q0 d 1 1 t\nq Q0 d 2 0 t\n", "line 3: document 'd' occurs a second"),
+    ("a.trec", "q Q0 d 1 1 t\nr Q0 d 1 1 t\nq Q0 d 2 0 t\n", "document 'd' occurs a second"),
     ("a.trec", "\n", "a.trec holds no scores"),
     ("a.trec", b"\xff\xfe\x00", "it isn't UTF-8 text"),
     ("a.json", '{"q": {"d": 1,}}', "a.json line 1 is not JSON"),
