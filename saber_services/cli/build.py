@@ -16,6 +16,7 @@ import polars as pl
 from rich.markup import escape
 
 from saber_assets.errors import InputError
+from saber_assets.retrieval.tables import SETTINGS
 from saber_resources.atomic import replacing
 from saber_resources.errors import SetupError
 from saber_resources.progress import use_display
@@ -98,9 +99,21 @@ def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -
     seconds = time.monotonic() - started
     if as_json:
         click.echo(json.dumps(_as_json(settings, outcome, seconds), indent=2))
-        return
-    print_board(read_table(workdir.tables, "leaderboard"), highlight=highlight)
-    _tell_rest(settings, outcome, seconds)
+    else:
+        board = read_table(workdir.tables, "leaderboard")
+        print_board(board, _setting_of(board, highlight), highlight=highlight)
+        _tell_rest(settings, outcome, seconds)
+    if highlight in outcome.skipped:
+        raise SetupError(
+            f"'{highlight}' is remembered but has no scores ({outcome.skipped[highlight]})",
+            f"mend it and build again, or take it off with `saber evaluate --remove {highlight}`",
+        )
+
+
+def _setting_of(board: pl.DataFrame, retriever: str | None) -> str:
+    """Return the first setting, or where a retriever isn't in that, the first of its own."""
+    own = board.filter(pl.col("retriever") == retriever)["setting"].unique().to_list()
+    return next((setting for setting in SETTINGS if setting in own), SETTINGS[0])
 
 
 def _as_json(settings: Settings, outcome: Outcome, seconds: float) -> Mapping[str, Any]:
