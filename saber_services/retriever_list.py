@@ -96,7 +96,7 @@ def tell(name: str, rows: Iterable[Row], settings: Settings) -> Row:
 
 
 def tell_all(rows: Iterable[Row], settings: Settings) -> dict[str, Row]:
-    """Return rows with all that their cards state, by name; what was recorded is left out."""
+    """Return rows with all that the cards state, by name."""
     systems = field_systems(settings.workdir.own_retrievers)
     told = {}
     for row in rows:
@@ -104,20 +104,6 @@ def tell_all(rows: Iterable[Row], settings: Settings) -> dict[str, Row]:
         stated = {} if system is None else system.model_dump(mode="json", exclude_none=True)
         told[row["name"]] = {**stated, **{k: v for k, v in row.items() if v is not None}}
     return told
-
-
-def _parity(name: str, family: str, settings: Settings) -> str:
-    """Return what came of the parity gate when a retriever was scored last; "" where none is."""
-    from saber_assets.kept_scores import latest  # with Dagster, which takes seconds to load
-    from saber_services.instance import open_instance
-
-    waits = "not checked yet: that is done when it is scored" if family == "bi-encoder" else ""
-    if not settings.workdir.dagster_home.is_dir():
-        return waits
-    with open_instance(settings.workdir) as instance:
-        event = latest(instance, RETRIEVER_SCORES.name, name)
-    kept = None if event is None else event.metadata.get("parity")
-    return waits if kept is None else str(kept.value)
 
 
 def _parity(name: str, family: str, settings: Settings) -> str:
