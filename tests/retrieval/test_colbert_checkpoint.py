@@ -16,6 +16,7 @@ import pytest
 from saber_assets.errors import InputError
 from saber_assets.retrieval.colbert_checkpoint import ColbertCheckpoint, read_config
 from saber_assets.retrieval.late_interaction import LateInteractionRetriever, maxsim
+from saber_assets.retrieval.registry import registry
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "colbert_pylate.json"
 LACKS = any(importlib.util.find_spec(name) is None for name in ("torch", "transformers"))
@@ -246,3 +247,48 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         ColbertCheckpoint.load(folder)
     with pytest.raises(InputError, match="can't be read"):
         ColbertCheckpoint.load(tmp_path)
+
+
+ROW = """
+[tiny]
+family = "late-interaction"
+type_code = "L"
+backends = ["pylate"]
+model = "me/tiny"
+weights = "{folder}"
+parameters = 1000
+licence = "MIT"
+released = 2026-01-02
+query_template = "[Q] {{query}}"
+document_template = "[D] {{document}}"
+window = 16
+query_window = {query_window}
+precision = "float32"
+gated = false
+"""
+
+
+def entry_of(workdir: Path, folder: Path, query_window: int = 12):
+    workdir.mkdir(exist_ok=True)
+    row = ROW.format(folder=folder, query_window=query_window)
+    (workdir / "systems.toml").write_text(row, encoding="utf-8")
+    return registry(["tiny"], workdir / "retrievers.json")["tiny"]
+
+
+def test_a_card_with_a_folder_is_a_retriever(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "weights", CASES["bert"])
+    entry = entry_of(tmp_path / "wd", folder)
+    assert entry.missing() is None
+    encoder = ColbertCheckpoint.load(folder)
+    expected = maxsim(encoder.query_tokens("the sum"), encoder.document_tokens(DOCUMENTS))
+    np.testing.assert_allclose(entry.make().score("the sum", DOCUMENTS), expected, atol=1e-4)
+    assert entry_of(tmp_path / "wd", folder, query_window=20).version != entry.version
+    projection = folder / "1_Dense" / "config.json"
+    projection.write_text(projection.read_text() + " ")
+    assert entry_of(tmp_path / "wd", folder).version != entry.version
+
+
+def test_a_card_that_marks_texts_otherwise_is_refused(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "weights", CASES["unmarked"])
+    with pytest.raises(InputError, match=r"says '\[Q\] \{query\}', its checkpoint '\{query\}'"):
+        entry_of(tmp_path / "wd", folder).make()

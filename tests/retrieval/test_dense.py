@@ -9,6 +9,7 @@ import pytest
 
 from saber_assets.retrieval.dense import DenseRetriever
 from saber_assets.retrieval.encoders import MiniLmEncoder, WordLlamaEncoder
+from saber_assets.retrieval.late_interaction import LateInteractionRetriever
 
 QUERY = "Prove that the sum of two odd integers is divisible by two."
 SIMILAR = "Show that adding two odd numbers gives an even number."
@@ -156,3 +157,21 @@ def test_minilm_equals_its_library_and_averages_windows():
     ids, owners = encoder._windows([" ".join(words), "prime"])
     assert [len(window) for window in ids] == [256, 256, 600 - 2 * 254 + 2, 3]
     assert owners == [0, 0, 0, 1]
+
+
+@pytest.mark.models
+@pytest.mark.skipif(LACKS_TORCH, reason="the extra `models` (torch) is not installed")
+def test_token_vectors_of_minilm_rank_by_late_interaction():
+    encoder = MiniLmEncoder()
+    long = " ".join([SIMILAR, UNRELATED] * 20)
+    tokens = encoder.document_tokens([SIMILAR, long, ""])
+    assert tokens[0].shape[1] == 384 and len(tokens[1]) > encoder.window and len(tokens[2]) == 2
+    for vectors in tokens:
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    documents = [UNRELATED, SIMILAR, QUERY, long]
+    retriever = LateInteractionRetriever(encoder)
+    scores = retriever.score(QUERY, documents)
+    assert scores[2] == pytest.approx(len(encoder.query_tokens(QUERY)), abs=1e-3)
+    assert scores[2] > scores[1] > scores[0]
+    turned = LateInteractionRetriever(encoder).score(QUERY, documents[::-1])
+    assert turned.tolist() == scores.tolist()[::-1]

@@ -15,6 +15,7 @@ from saber_assets.retrieval.formula_search import (
     FormulaSearchError,
     usable_formulas,
 )
+from saber_assets.retrieval.registry import registry
 
 needs_engine = pytest.mark.skipif(
     importlib.util.find_spec("pya0") is None, reason="pya0 is not installed"
@@ -74,6 +75,13 @@ def test_what_goes_wrong_is_said_and_leaves_nothing(
 def test_what_the_engine_cannot_take_is_left_out() -> None:
     assert usable_formulas("$a [imath] b$ then $ x $ and $y\0z$") == ["x", "y z"]
     assert json.dumps(usable_formulas("$\ud800x$")) == '["?x"]'
+
+
+def test_the_card_of_approach_zero_is_driven(tmp_path: Path) -> None:
+    entry = registry(["approach-zero"], tmp_path / "retrievers.json")["approach-zero"]
+    assert entry.family == "lexical"
+    lacks = entry.missing()
+    assert lacks is None or lacks.endswith("lacks pya0: pip install pya0.")
 
 
 @needs_engine

@@ -53,6 +53,25 @@ def test_maxsim_equals_its_formula(seed: int) -> None:
     assert shuffled.tolist() == maxsim(query, documents)[order].tolist()
 
 
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_no_score_depends_on_the_others_or_on_the_order_of_tokens(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    size = int(generator.integers(1, 11))
+    query = generator.normal(size=(generator.integers(1, 8), size)).astype(np.float32)
+    documents = [
+        generator.normal(size=(generator.integers(1, 200), size)).astype(np.float32)
+        for _ in range(4)
+    ]
+    scores = maxsim(query, documents)
+    wide = maxsim(query.astype(np.float64), documents)
+    np.testing.assert_allclose(scores, wide, rtol=1e-5, atol=1e-4)
+    for document, score in zip(documents, scores, strict=True):
+        assert maxsim(query, [document]).tolist() == [score]
+        turned = document[generator.permutation(len(document))]
+        assert maxsim(query, [turned, np.ones((3, size))])[0] == score
+
+
 def test_maxsim_of_nothing_is_zero_and_other_lengths_are_refused() -> None:
     assert maxsim(np.ones((2, 3)), [np.zeros((0, 3))]).tolist() == [0.0]
     assert maxsim(np.ones((2, 3)), []).shape == (0,)

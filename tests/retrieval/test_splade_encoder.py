@@ -10,13 +10,18 @@ import pytest
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval import splade_encoder
+from saber_assets.retrieval.drivers.table import driver_of
 from saber_assets.retrieval.learned_sparse import (
     SparseRetriever,
     inner_product,
     splade_weights,
     top_terms,
 )
+from saber_assets.retrieval.machine import this_machine
+from saber_assets.retrieval.registry import registry
+from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.splade_encoder import SpladeEncoder
+from saber_assets.retrieval.systems import shipped_systems
 
 NEEDED = ("torch", "transformers", "sentence_transformers")
 LACKS = any(importlib.util.find_spec(name) is None for name in NEEDED)
@@ -161,3 +166,36 @@ def test_other_weights_in_that_package_are_refused(monkeypatch, tmp_path) -> Non
     monkeypatch.setattr(splade_encoder.metadata, "distribution", lambda name: Distribution())
     with pytest.raises(InputError, match="doesn't hold the weights"):
         splade_encoder.tiny()
+
+
+def test_a_card_with_a_folder_is_a_retriever(folder, tmp_path) -> None:
+    row = f"""
+[tiny]
+family = "learned-sparse"
+type_code = "SB"
+backends = ["splade"]
+model = "me/tiny"
+weights = "{folder}"
+parameters = 1000
+licence = "MIT"
+released = 2026-01-02
+query_template = "{{query}}"
+document_template = "{{document}}"
+document_terms = 5
+window = 32
+precision = "float32"
+gated = false
+"""
+    (tmp_path / "systems.toml").write_text(row, encoding="utf-8")
+    entry = registry(["tiny"], tmp_path / "retrievers.json")["tiny"]
+    assert entry.missing() is None and entry.family == "dense"
+    expected = SparseRetriever(SpladeEncoder.load(folder, 32), document_terms=5)
+    assert entry.make().score("w1", TEXTS).tolist() == expected.score("w1", TEXTS).tolist()
+
+
+def test_the_shipped_cards_say_what_they_lack() -> None:
+    card = shipped_systems()["splade-code-0.6b"]
+    driver = driver_of(card, this_machine())
+    assert driver is not None and driver.backend == "splade"
+    kinds = {need.kind for need in lacking(card, shipped_systems(), this_machine())}
+    assert {"contract", "weights", "consent"} <= kinds
