@@ -68,6 +68,7 @@ def card_of(name: str, family: str, version: str, stated: Mapping[str, Any]) -> 
         ("Pooling", "pooling"),
         ("Backends", "backends"),
         ("Published in", "tables"),
+        ("Parity gate", "parity"),
     )
     facts = [("Family", family), ("Type code", str(stated.get("type_code") or "none"))]
     facts += [(label, shown(stated[key])) for label, key in labels if stated.get(key)]

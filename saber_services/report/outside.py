@@ -14,6 +14,7 @@ import polars as pl
 from saber_assets.errors import InputError
 from saber_assets.kept_scores import DATA_TAG, latest
 from saber_assets.materialize import VALUES_KEY
+from saber_assets.retrieval.tables import RETRIEVER_SCORES
 from saber_resources.settings import Settings
 
 SECTIONS = (
@@ -36,6 +37,7 @@ class MadeTable:
         data_version: hash of its content.
         code_version: of the code that made it, prompts included.
         prompts: fingerprints of the prompts that were asked for it, by name.
+        parity: what came of a retriever's parity gate; empty where it has none.
     """
 
     table: str
@@ -43,6 +45,7 @@ class MadeTable:
     data_version: str
     code_version: str
     prompts: Mapping[str, str]
+    parity: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,11 @@ class Outside:
     values: tuple[tuple[str, str], ...] = ()
     origin: str | None = None
     store: Any = None
+
+    def parity(self, retriever: str) -> str:
+        """Return what came of a retriever's parity gate, or nothing where it has none."""
+        own = f"{RETRIEVER_SCORES.name}/{retriever}"
+        return next((one.parity for one in self.made if one.table == own), "")
 
     def replies(self, items: Collection[str]) -> dict[str, Reply]:
         """Return the newest kept answer on each of these items, such as `query|first|second`.
@@ -168,6 +176,7 @@ def _made(settings: Settings) -> tuple[MadeTable, ...]:
                             tags.get(DATA_TAG, ""),
                             tags.get(CODE_TAG, ""),
                             prompts_of(made.metadata.get(VALUES_KEY)),
+                            str(getattr(made.metadata.get("parity"), "value", "")),
                         )
                     )
     return tuple(found)

@@ -175,7 +175,12 @@ class Site:
         versions = self.ranks.versions if self.ranks else {}
         retrievers = self.board.retrievers if self.board else {}
         return {
-            name: card_of(name, family, versions.get(name, ""), self.outside.cards.get(name, {}))
+            name: card_of(
+                name,
+                family,
+                versions.get(name, ""),
+                {**self.outside.cards.get(name, {}), "parity": self.outside.parity(name)},
+            )
             for name, family in retrievers.items()
         }
 

@@ -201,7 +201,8 @@ def test_typing_and_clicking_change_the_board_and_its_address(browser, addresses
         "(() => { const f = document.getElementById('board-controls').elements;"
         "f.q.value = 'tfidf'; f.q.dispatchEvent(new Event('input', {bubbles: true}));"
         "document.querySelector('#board th.name button').click();"
-        f"return [{NAMES_SHOWN}, location.hash, document.getElementById('board-status').textContent]"
+        f"return [{NAMES_SHOWN}, location.hash,"
+        "document.getElementById('board-status').textContent]"
         "})()"
     )
     names, address, told = browser.visit(addresses["index.html"], script=script).value
@@ -226,7 +227,8 @@ def test_without_a_script_the_board_is_there(browser, site, pages, tmp_path):
     (tmp_path / "bare.html").write_text(bare, encoding="utf-8")
     visit = browser.visit(
         (tmp_path / "bare.html").as_uri(),
-        script=f"[{NAMES_SHOWN}, getComputedStyle(document.getElementById('board-controls')).display]",
+        script=f"[{NAMES_SHOWN}, "
+        "getComputedStyle(document.getElementById('board-controls')).display]",
     )
     assert len(visit.value[0]) == 7
     assert visit.value[1] == "none"
@@ -246,7 +248,8 @@ def test_formulas_are_drawn(browser, addresses):
 
 CONTRAST = """
 (() => {
-  const lum = (c) => c.map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  const lum = (c) => c.map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
   const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
   const draw = (colors) => { canvas.clearRect(0, 0, 1, 1);
@@ -254,7 +257,8 @@ CONTRAST = """
     return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
   let worst = [99, ""];
   for (const e of document.querySelectorAll("main *, header *, footer *")) {
-    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || e.closest("svg, math")) continue;
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())) continue;
+    if (e.closest("svg, math")) continue;
     if (!e.checkVisibility({checkVisibilityCSS: true})) continue;
     const under = [];
     for (let p = e; p; p = p.parentElement) under.unshift(getComputedStyle(p).backgroundColor);
