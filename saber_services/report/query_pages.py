@@ -253,8 +253,9 @@ def _reasons(
         return
     words = {1: "the first", 2: "the second", 0: "neither, a tie", None: "no verdict"}
     count = 0
-    for query, first, second, winner in judged.select(
-        "query_id", "first_id", "second_id", "winner"
+    pairs = judged.select("query_id", "first_id", "second_id", "winner")
+    for query, first, second, winner in pairs.unique(
+        ["first_id", "second_id"], keep="first", maintain_order=True
     ).iter_rows():
         reply = replies.get(f"{query}|{first}|{second}")
         if reply is None or first not in places or second not in places:
