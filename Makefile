@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKDIR ?= saber_work
 
-.PHONY: run run-local test test-models lint bench clean
+.PHONY: run run-local test test-models lint bench docs clean
 
 run: $(VENV)/.base  ## set up and build the benchmark of the sample; prints the leaderboard
 	$(BIN)/saber build --workdir $(WORKDIR)
@@ -30,6 +30,10 @@ bench: $(VENV)/.dev  ## speed, memory and disk beside baselines, up to full size
 	$(BIN)/python -m benchmarks.tournaments
 	$(BIN)/python -m benchmarks.board
 	$(BIN)/python -m benchmarks.dedup_speed
+
+docs: $(VENV)/.dev  ## pictures and outputs of commands in docs/, made anew
+	$(BIN)/python -m benchmarks.pictures
+	$(BIN)/python -m benchmarks.doc_outputs
 
 clean:
 	rm -rf $(VENV) $(WORKDIR) saber_local
