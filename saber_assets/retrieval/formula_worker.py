@@ -3,7 +3,8 @@
 It is run by path, by whatever Python has pya0, and imports nothing of this project. The pool is
 read from standard input as JSON, {"documents": [[formula, ...], ...], "query": [formula, ...]};
 the answer, {"scores": [...]}, is written to the file that is the only argument: the engine itself
-prints to standard output.
+prints to standard output. The index lies beside that file; whoever started this removes the folder,
+after a crash as well.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ def main() -> None:
     """Answer one pool."""
     engine = _engine()
     pool = json.load(sys.stdin)
-    with tempfile.TemporaryDirectory(prefix="formulas-") as folder:
-        scores = _scores(engine, pool["query"], pool["documents"], str(Path(folder) / "index"))
-    Path(sys.argv[1]).write_text(json.dumps({"scores": scores}), encoding="utf-8")
+    answer = Path(sys.argv[1])
+    scores = _scores(engine, pool["query"], pool["documents"], str(answer.parent / "index"))
+    answer.write_text(json.dumps({"scores": scores}), encoding="utf-8")
 
 
 def _engine() -> Any:

@@ -98,11 +98,14 @@ def test_the_engine_ranks_by_structure(tmp_path: Path, monkeypatch) -> None:
 
 
 @needs_engine
-def test_a_crash_of_the_engine_is_an_error_of_that_query() -> None:
-    many = " ".join(f"$x_{{{number}}}+y^2$" for number in range(150))
+def test_a_crash_of_the_engine_is_an_error_of_that_query_and_leaves_nothing(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    many = [f"$x_{{{number}}}+y^2$" for number in range(150)]
     search = FormulaSearch()
-    try:
-        search.score(many, DOCUMENTS)
-    except FormulaSearchError as error:
-        assert "signal" in str(error)
+    with pytest.raises(FormulaSearchError, match=r"crashed on this query \(signal"):
+        search.score(" ".join(many), [" ".join(many[:5]), *DOCUMENTS, *many[:20]])
+    assert list(tmp_path.iterdir()) == []
     assert search.score(QUERY, DOCUMENTS)[0] > 0
