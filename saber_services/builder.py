@@ -110,6 +110,11 @@ def build(
                 _run_step(board, step, tags, outcome, announce)
             if FUNNEL in step and groups is None:
                 _require_problems(settings)
+        if groups is None:
+            for name, entry in board.entries.items():
+                lacking = entry.missing()
+                if lacking is not None:  # also of one whose last scores still count
+                    outcome.skipped.setdefault(name, lacking)
         if outcome.made or not settings.workdir.catalog.is_file():
             refresh_catalog(settings.workdir.catalog, settings.workdir.tables)
     return outcome
