@@ -227,7 +227,7 @@ def test_token_vectors_equal_a_direct_computation(parts) -> None:
     scores = LateInteractionRetriever(encoder).score("w1 w2", texts)
     asked = encoder.query_tokens("w1 w2")
     expected = [(asked @ tokens.T).max(axis=1).sum() for tokens in encoder.document_tokens(texts)]
-    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=6e-5)
 
 
 def test_an_unknown_end_of_text_token_is_refused(parts) -> None:
