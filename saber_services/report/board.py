@@ -148,7 +148,7 @@ class WholeBoard:
             if name not in rows
             else [
                 rows[name]["rank"],
-                *(round(rows[name][key], 5) for key in ("mean", "low", "high")),
+                *(round(rows[name][key], 8) for key in ("mean", "low", "high")),
                 rows[name]["queries"],
                 rows[name]["failed"],
                 marks.get(name, ""),
