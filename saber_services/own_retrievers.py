@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.own import load_own
-from saber_assets.retrieval.own_list import Own, add_own, read_own
-from saber_assets.retrieval.own_reference import entry_point_of, file_of, form_of
+from saber_assets.retrieval.own.own_class import load_own
+from saber_assets.retrieval.own.own_list import Own, add_own, read_own
+from saber_assets.retrieval.own.own_reference import entry_point_of, file_of, form_of
+from saber_assets.retrieval.own.run_file import check_ids
 from saber_assets.retrieval.registry import own_entry
-from saber_assets.retrieval.run_file import check_ids
 from saber_assets.retrieval.tables import SETTINGS
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from saber_assets.retrieval.builtin import BUILTIN
-from saber_assets.retrieval.own import load_own
+from saber_assets.retrieval.own.own_class import load_own
 from saber_resources.profiles import FOLDER, Profile, load_profile, profile_names
 from saber_resources.settings import WORKDIR_VARIABLE
 from saber_services.cli.main import VERBS, cli

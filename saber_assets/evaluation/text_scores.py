@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from saber_assets.retrieval.own import reason_of
+from saber_assets.retrieval.own.own_class import reason_of
 from saber_assets.retrieval.protocol import Retriever
 
 

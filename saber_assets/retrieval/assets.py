@@ -10,9 +10,9 @@ import polars as pl
 from saber_assets.errors import InputError
 from saber_assets.kept_scores import latest
 from saber_assets.materialize import NOTE_KEY, declare, hand_over
+from saber_assets.retrieval.encoding.gate import PARITY_KEY, Gated, Outcome, pass_gate, passed, told
 from saber_assets.retrieval.entry import Entry
-from saber_assets.retrieval.gate import PARITY_KEY, Gated, Outcome, pass_gate, passed, told
-from saber_assets.retrieval.precomputed import PrecomputedScores
+from saber_assets.retrieval.own.precomputed import PrecomputedScores
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.registry import VERSION_KEY
 from saber_assets.retrieval.scoring import score_pools, setting_texts

@@ -14,14 +14,14 @@ from saber_assets.corpus.tokens import mathematics_tokens
 from saber_assets.retrieval import (
     bm25,
     dense,
-    encoders,
     jaccard,
     late_interaction,
     learned_sparse,
     sanity,
-    splade_encoder,
     tfidf,
 )
+from saber_assets.retrieval.encoding import packaged as encoders
+from saber_assets.retrieval.encoding import splade_encoder
 from saber_assets.retrieval.entry import Entry, package_version, version_of
 from saber_assets.retrieval.protocol import Retriever
 

@@ -16,9 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import DOCUMENT_SLOT, QUERY_SLOT, Ids, batches, pad, positions
-from saber_assets.retrieval.contract import read_from as read_from_mask
-from saber_assets.retrieval.encoders import no_progress_bar
+from saber_assets.retrieval.encoding.contract import (
+    DOCUMENT_SLOT,
+    QUERY_SLOT,
+    Ids,
+    batches,
+    pad,
+    positions,
+)
+from saber_assets.retrieval.encoding.contract import read_from as read_from_mask
+from saber_assets.retrieval.encoding.packaged import no_progress_bar
 
 REVISION = 1
 BATCH_TOKENS = 16_384

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saber_assets.retrieval.contract import Side
-from saber_assets.retrieval.parity import TwoSided
-from saber_assets.retrieval.vector_cache import VectorCache
+from saber_assets.retrieval.encoding.contract import Side
+from saber_assets.retrieval.encoding.parity import TwoSided
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
 
 REVISION = 1
 DECIMALS = 6

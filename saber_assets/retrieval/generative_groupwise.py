@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from saber_assets.asking import ChatReply, Failure
 from saber_assets.json_reply import ReplyError, parse_object
-from saber_assets.retrieval.served_chat import (
+from saber_assets.retrieval.remote.served_chat import (
     QUERIES_IN_FLIGHT,
     Question,
     ServedModel,

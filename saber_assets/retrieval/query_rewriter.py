@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from saber_assets.asking import ChatReply, Failure
-from saber_assets.retrieval.parity import TwoSided
+from saber_assets.retrieval.encoding.parity import TwoSided
 from saber_assets.retrieval.protocol import Retriever, Scores
-from saber_assets.retrieval.served_chat import (
+from saber_assets.retrieval.remote.served_chat import (
     Question,
     ServedModel,
     UnansweredError,

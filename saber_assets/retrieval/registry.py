@@ -15,24 +15,24 @@ from saber_assets.retrieval.drivers.driver import ChatOpener, Surroundings
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.field import OWN_SYSTEMS, system_entry
 from saber_assets.retrieval.machine import this_machine
-from saber_assets.retrieval.own import load_own
-from saber_assets.retrieval.own_endpoint import endpoint_entry
-from saber_assets.retrieval.own_list import Own, read_own
-from saber_assets.retrieval.own_reference import (
+from saber_assets.retrieval.own.own_class import load_own
+from saber_assets.retrieval.own.own_endpoint import endpoint_entry
+from saber_assets.retrieval.own.own_list import Own, read_own
+from saber_assets.retrieval.own.own_reference import (
     ENTRY_POINT,
     entry_point_of,
     file_of,
     form_of,
     split_reference,
 )
-from saber_assets.retrieval.plug_ins import (
+from saber_assets.retrieval.own.plug_ins import (
     FOLDER,
     broken_entry,
     entry_point_entry,
     entry_point_names,
     plug_ins,
 )
-from saber_assets.retrieval.precomputed import runs_entry
+from saber_assets.retrieval.own.precomputed import runs_entry
 from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import System, load_systems
 from saber_assets.retrieval.tables import SETTINGS

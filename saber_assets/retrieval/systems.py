@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import DOCUMENT_SLOT, QUERY_SLOT, Contract
+from saber_assets.retrieval.encoding.contract import DOCUMENT_SLOT, QUERY_SLOT, Contract
 from saber_assets.retrieval.entry import NAME, NAME_RULE
 
 CARDS = Path(__file__).parent / "cards"

@@ -25,7 +25,7 @@ from saber_assets.evaluation.leaderboard import measure_queries
 from saber_assets.evaluation.llm_replies import read_audit, read_rewriting
 from saber_assets.evaluation.text_scores import UnusableScoresError
 from saber_assets.evaluation.word_math_split import highest_rated, math_against_words, preference
-from saber_assets.retrieval.instruction import Prefixed, instructed
+from saber_assets.retrieval.encoding.instruction import Prefixed, instructed
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.texts import document_text, query_text
 from saber_services.analyses.finding import Finding

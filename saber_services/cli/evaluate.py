@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from saber_assets.retrieval.own_endpoint import TIMEOUT, VERSION_HEADER
-from saber_assets.retrieval.own_list import Own, remove_own
+from saber_assets.retrieval.own.own_endpoint import TIMEOUT, VERSION_HEADER
+from saber_assets.retrieval.own.own_list import Own, remove_own
 from saber_assets.retrieval.tables import SETTINGS
 from saber_resources.settings import load_settings
 from saber_services.builder import require_built

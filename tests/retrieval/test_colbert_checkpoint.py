@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.colbert_checkpoint import ColbertCheckpoint, read_config
+from saber_assets.retrieval.encoding.colbert_checkpoint import ColbertCheckpoint, read_config
 from saber_assets.retrieval.late_interaction import LateInteractionRetriever, maxsim
 from saber_assets.retrieval.registry import registry
 

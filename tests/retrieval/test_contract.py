@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saber_assets.retrieval.contract import (
+from saber_assets.retrieval.encoding.contract import (
     Contract,
     Envelope,
     averaged,

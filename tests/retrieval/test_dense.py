@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saber_assets.retrieval.dense import DenseRetriever
-from saber_assets.retrieval.encoders import MiniLmEncoder, WordLlamaEncoder
+from saber_assets.retrieval.encoding.packaged import MiniLmEncoder, WordLlamaEncoder
 from saber_assets.retrieval.late_interaction import LateInteractionRetriever
 
 QUERY = "Prove that the sum of two odd integers is divisible by two."

@@ -9,8 +9,8 @@ import pytest
 
 from saber_assets.retrieval.bm25 import Bm25
 from saber_assets.retrieval.dense import DenseRetriever
-from saber_assets.retrieval.gate import BlockedError, pass_gate, passed, told
-from saber_assets.retrieval.instruction import Prefixed, instructed
+from saber_assets.retrieval.encoding.gate import BlockedError, pass_gate, passed, told
+from saber_assets.retrieval.encoding.instruction import Prefixed, instructed
 from saber_assets.retrieval.late_interaction import LateInteractionRetriever
 from saber_assets.retrieval.learned_sparse import SparseRetriever
 from saber_assets.retrieval.query_rewriter import RewritingRetriever

@@ -11,10 +11,10 @@ from saber_assets.errors import InputError
 from saber_assets.retrieval.drivers.driver import Surroundings
 from saber_assets.retrieval.drivers.gemini_embeddings import make
 from saber_assets.retrieval.field import system_entry
-from saber_assets.retrieval.gemini_service import CountedTexts
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.registry import no_chat
-from saber_assets.retrieval.remote_encoder import cut
+from saber_assets.retrieval.remote.gemini_service import CountedTexts
+from saber_assets.retrieval.remote.remote_encoder import cut
 from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.systems import shipped_systems
 

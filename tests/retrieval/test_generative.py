@@ -28,8 +28,7 @@ from saber_assets.retrieval.generative_groupwise import common_length, groups_of
 from saber_assets.retrieval.generative_pointwise import answer_reader, score_reader
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.query_rewriter import RewritingRetriever
-from saber_assets.retrieval.scoring import score_pools
-from saber_assets.retrieval.served_chat import (
+from saber_assets.retrieval.remote.served_chat import (
     QUERIES_IN_FLIGHT,
     ServedModel,
     SharedChat,
@@ -38,6 +37,7 @@ from saber_assets.retrieval.served_chat import (
     characters_for,
     filled,
 )
+from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.systems import load_systems, shipped_systems
 
 URL = "http://127.0.0.1:1/v1"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.gate import pass_gate, passed
+from saber_assets.retrieval.encoding.gate import pass_gate, passed
 from saber_assets.retrieval.registry import registry
 
 LACKS = any(importlib.util.find_spec(name) is None for name in ("torch", "transformers"))

@@ -8,7 +8,11 @@ import time
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.json_endpoint import LONGEST_ASKED_PAUSE, JsonEndpoint, StatusError
+from saber_assets.retrieval.remote.json_endpoint import (
+    LONGEST_ASKED_PAUSE,
+    JsonEndpoint,
+    StatusError,
+)
 
 
 def endpoint_of(url, waited, **more):

@@ -14,7 +14,7 @@ from saber_assets.retrieval.drivers.openai_embeddings import DRIVER, make
 from saber_assets.retrieval.field import system_entry
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.registry import no_chat
-from saber_assets.retrieval.remote_encoder import cut
+from saber_assets.retrieval.remote.remote_encoder import cut
 from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.systems import shipped_systems
 

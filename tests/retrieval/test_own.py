@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.own import load_own
-from saber_assets.retrieval.own_list import Own, add_own, read_own, remove_own
+from saber_assets.retrieval.own.own_class import load_own
+from saber_assets.retrieval.own.own_list import Own, add_own, read_own, remove_own
 from saber_assets.retrieval.registry import BUILTIN, registry
 
 GOOD = """

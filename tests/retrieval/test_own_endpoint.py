@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from saber_assets.errors import InputError, UnavailableError
-from saber_assets.retrieval import own_endpoint
-from saber_assets.retrieval.own_endpoint import TRIES, EndpointRetriever, endpoint_entry
-from saber_assets.retrieval.own_list import Own, add_own, read_own
+from saber_assets.retrieval.own import own_endpoint
+from saber_assets.retrieval.own.own_endpoint import TRIES, EndpointRetriever, endpoint_entry
+from saber_assets.retrieval.own.own_list import Own, add_own, read_own
 from saber_assets.retrieval.registry import registry
 
 

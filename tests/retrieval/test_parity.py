@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from saber_assets.retrieval.parity import (
+from saber_assets.retrieval.encoding.parity import (
     DOCUMENTS,
     QUERIES,
     check_parity,

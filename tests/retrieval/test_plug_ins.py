@@ -7,10 +7,10 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval import plug_ins as module
-from saber_assets.retrieval.own_list import Own, add_own
-from saber_assets.retrieval.own_reference import form_of
-from saber_assets.retrieval.plug_ins import entry_point_entry, plug_ins
+from saber_assets.retrieval.own import plug_ins as module
+from saber_assets.retrieval.own.own_list import Own, add_own
+from saber_assets.retrieval.own.own_reference import form_of
+from saber_assets.retrieval.own.plug_ins import entry_point_entry, plug_ins
 from saber_assets.retrieval.registry import registry
 
 GOOD = (

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from saber_assets.errors import InputError
 from saber_assets.publishing.safe_ids import safe
-from saber_assets.retrieval.own_list import Own
-from saber_assets.retrieval.precomputed import PrecomputedScores, runs_entry
+from saber_assets.retrieval.own.own_list import Own
+from saber_assets.retrieval.own.precomputed import PrecomputedScores, runs_entry
+from saber_assets.retrieval.own.run_file import check_ids, read_run
 from saber_assets.retrieval.registry import own_entry
-from saber_assets.retrieval.run_file import check_ids, read_run
 from saber_assets.retrieval.scoring import score_pools
 
 RUN = {"q1": {"d1": 2.5, "d3": -1.0}, "q 2": {"d2": 0.25}}

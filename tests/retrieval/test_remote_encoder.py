@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.dense import DenseRetriever, RefusedTextError
-from saber_assets.retrieval.remote_encoder import HOPELESS, RemoteEncoder, TextRefusedError, cut
-from saber_assets.retrieval.served_windows import WholeTexts
-from saber_assets.retrieval.vector_cache import VectorCache
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
+from saber_assets.retrieval.remote.remote_encoder import (
+    HOPELESS,
+    RemoteEncoder,
+    TextRefusedError,
+    cut,
+)
+from saber_assets.retrieval.remote.served_windows import WholeTexts
 
 
 class Letters:

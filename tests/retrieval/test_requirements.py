@@ -14,7 +14,7 @@ from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import Surroundings
 from saber_assets.retrieval.field import system_entry
 from saber_assets.retrieval.machine import Machine, this_machine
-from saber_assets.retrieval.own import check_name
+from saber_assets.retrieval.own.own_class import check_name
 from saber_assets.retrieval.registry import no_chat, registry
 from saber_assets.retrieval.requirements import gpu_gib, lacking
 from saber_assets.retrieval.systems import load_systems, shipped_systems

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import Contract
-from saber_assets.retrieval.gate import BlockedError, pass_gate, passed
+from saber_assets.retrieval.encoding.contract import Contract
+from saber_assets.retrieval.encoding.gate import BlockedError, pass_gate, passed
 from saber_assets.retrieval.registry import registry
 
 NEEDED = ("torch", "transformers", "sentence_transformers")
@@ -305,7 +305,7 @@ def test_a_model_that_runs_causally_against_its_card_is_refused(
 
 
 def test_the_sentence_transformers_contract_may_not_change_the_pooling(tmp_path) -> None:
-    from saber_assets.retrieval.sentence_transformers_encoder import (
+    from saber_assets.retrieval.encoding.sentence_transformers_encoder import (
         SentenceTransformersEncoder,
         load_model,
         own_prompts,

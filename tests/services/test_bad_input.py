@@ -17,12 +17,12 @@ import pytest
 
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.tournament import checks as tournament_checks
+from saber_resources.lock import hold
 from saber_resources.profiles import profile_names
 from saber_services.builder import Outcome
 from saber_services.cli import build as build_verb
 from saber_services.cli.faults import fault_of
 from saber_services.cli.main import main
-from saber_resources.lock import hold
 
 CHECKOUT = Path(__file__).parents[2]
 CYCLIC = CHECKOUT.parent / "shared" / "data" / "ontology" / "wikipedia_math_raw_edges.csv"
@@ -72,7 +72,9 @@ def kept(built, tmp_path_factory):
 
 def content(root: Path) -> dict[str, bytes]:
     files = [root / "saber.toml", *(root / "tables").rglob("*.parquet")]
-    files += [path for path in (root / "retrievers.json", root / "report" / "index.html") if path.exists()]
+    files += [
+        path for path in (root / "retrievers.json", root / "report" / "index.html") if path.exists()
+    ]
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import polars as pl
 import pytest
 
-from saber_assets.retrieval import own_endpoint
-from saber_assets.retrieval.own_list import read_own
+from saber_assets.retrieval.own import own_endpoint
+from saber_assets.retrieval.own.own_list import read_own
 from saber_resources.warehouse import read_table
 from saber_services.builder import build
 from saber_services.cli.main import main

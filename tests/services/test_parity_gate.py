@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from saber_assets.retrieval.gate import PARITY_KEY
-from saber_assets.retrieval.own_list import Own, add_own
+from saber_assets.retrieval.encoding.gate import PARITY_KEY
+from saber_assets.retrieval.own.own_list import Own, add_own
 from saber_assets.retrieval.tables import RETRIEVER_SCORES
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.warehouse import read_table, table_files

@@ -17,7 +17,7 @@ from saber_assets.errors import InputError
 from saber_assets.judges import judge_values
 from saber_assets.ontology.readers import read_ontology
 from saber_assets.ontology.tree import unfold
-from saber_assets.retrieval.own_list import Own, add_own
+from saber_assets.retrieval.own.own_list import Own, add_own
 from saber_resources.errors import SetupError
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.shipped import shipped

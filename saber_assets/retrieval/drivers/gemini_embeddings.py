@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from saber_assets.retrieval import api_contract, dense, gemini_service, remote_encoder
-from saber_assets.retrieval.api_contract import API_FIELDS, alike, contract_key
-from saber_assets.retrieval.contract import Side
+from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
-from saber_assets.retrieval.gemini_service import KEY_HEADER, URL, CountedTexts, GeminiService
-from saber_assets.retrieval.json_endpoint import JsonEndpoint
+from saber_assets.retrieval.encoding.contract import Side
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
-from saber_assets.retrieval.remote_encoder import RemoteEncoder
+from saber_assets.retrieval.remote import api_contract, gemini_service, remote_encoder
+from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
+from saber_assets.retrieval.remote.gemini_service import (
+    KEY_HEADER,
+    URL,
+    CountedTexts,
+    GeminiService,
+)
+from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
+from saber_assets.retrieval.remote.remote_encoder import RemoteEncoder
 from saber_assets.retrieval.systems import System
-from saber_assets.retrieval.vector_cache import VectorCache
 
 AT_ONCE = {"gemini-embedding-001": 64}
 """Texts in one request, of models known to give each its own vector; of others, one."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from saber_assets.retrieval import generative_groupwise, served_chat
+from saber_assets.retrieval import generative_groupwise
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.served import room_of, served_model
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.remote import served_chat
 from saber_assets.retrieval.systems import System
 
 

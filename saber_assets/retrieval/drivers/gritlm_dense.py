@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saber_assets.retrieval import contract, dense
-from saber_assets.retrieval.attention import check_direction
-from saber_assets.retrieval.contract import Contract, Side
+from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
-from saber_assets.retrieval.encoders import no_progress_bar
-from saber_assets.retrieval.parity import TwoSided
+from saber_assets.retrieval.encoding import contract
+from saber_assets.retrieval.encoding.attention import check_direction
+from saber_assets.retrieval.encoding.contract import Contract, Side
+from saber_assets.retrieval.encoding.packaged import no_progress_bar
+from saber_assets.retrieval.encoding.parity import TwoSided
+from saber_assets.retrieval.encoding.transformers_encoder import TransformersEncoder
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import System
-from saber_assets.retrieval.transformers_encoder import TransformersEncoder
-from saber_assets.retrieval.vector_cache import VectorCache
 
 REVISION = 1
 REFERENCE_BATCH = 8

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from saber_assets.retrieval import api_contract, dense, remote_encoder
-from saber_assets.retrieval.api_contract import API_FIELDS, alike, contract_key
+from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
-from saber_assets.retrieval.openai_service import OpenAiService
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
-from saber_assets.retrieval.remote_encoder import RemoteEncoder
-from saber_assets.retrieval.served_windows import WholeTexts
+from saber_assets.retrieval.remote import api_contract, remote_encoder
+from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
+from saber_assets.retrieval.remote.openai_service import OpenAiService
+from saber_assets.retrieval.remote.remote_encoder import RemoteEncoder
+from saber_assets.retrieval.remote.served_windows import WholeTexts
 from saber_assets.retrieval.systems import System
-from saber_assets.retrieval.vector_cache import VectorCache
 
 URL = "https://api.openai.com/v1"
 AT_ONCE = 64

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval import colbert_checkpoint, late_interaction
-from saber_assets.retrieval.contract import DOCUMENT_SLOT, QUERY_SLOT
+from saber_assets.retrieval import late_interaction
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
+from saber_assets.retrieval.encoding import colbert_checkpoint
+from saber_assets.retrieval.encoding.contract import DOCUMENT_SLOT, QUERY_SLOT
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import System
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import get_args
 
-from saber_assets.retrieval import query_rewriter, served_chat
+from saber_assets.retrieval import query_rewriter
 from saber_assets.retrieval.builtin import BUILTIN
-from saber_assets.retrieval.contract import QUERY_SLOT
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.served import served_model
+from saber_assets.retrieval.encoding.contract import QUERY_SLOT
 from saber_assets.retrieval.protocol import Retriever
-from saber_assets.retrieval.served_chat import filled
+from saber_assets.retrieval.remote import served_chat
+from saber_assets.retrieval.remote.served_chat import filled
 from saber_assets.retrieval.systems import Backend, System
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from saber_assets.retrieval.contract import Contract
 from saber_assets.retrieval.drivers.driver import EXTRA, Surroundings
-from saber_assets.retrieval.gate import BlockedError
-from saber_assets.retrieval.parity import TwoSided
+from saber_assets.retrieval.encoding.contract import Contract
+from saber_assets.retrieval.encoding.gate import BlockedError
+from saber_assets.retrieval.encoding.parity import TwoSided
 from saber_assets.retrieval.systems import System
 
 
@@ -19,7 +19,7 @@ def authors(system: System, around: Surroundings) -> TwoSided | str:
     """Return the authors' own configuration: `encode` of sentence-transformers, by its folder."""
     if not around.machine.installed("sentence_transformers"):
         return f"sentence-transformers isn't installed ({EXTRA})"
-    from saber_assets.retrieval import sentence_transformers_encoder as library
+    from saber_assets.retrieval.encoding import sentence_transformers_encoder as library
 
     folder = around.weights_of(system)
     if folder is None:
@@ -41,7 +41,7 @@ def own_encode(model: object, system: System) -> TwoSided:
     An instruction among them is left out where the card has a place for it and leaves it empty, as
     the published runs do.
     """
-    from saber_assets.retrieval import sentence_transformers_encoder as library
+    from saber_assets.retrieval.encoding import sentence_transformers_encoder as library
 
     asked, offered = library.own_prompts(model)
     if system.query_template == "{query}":
@@ -69,17 +69,17 @@ def transformers(system: System, around: Surroundings) -> TwoSided | str:
         return "its card doesn't state how it must be fed"
     if system.trust_remote_code and not system.accepted_code:
         return "its own code would be run: accepted_code = true in systems.toml"
-    from saber_assets.retrieval import sentence_transformers_encoder as library
+    from saber_assets.retrieval.encoding import sentence_transformers_encoder as library
 
     if (folder / library.MODULES).is_file() and around.machine.installed("sentence_transformers"):
         return _by_modules(system, stated, folder)
-    from saber_assets.retrieval.transformers_encoder import TransformersEncoder
+    from saber_assets.retrieval.encoding.transformers_encoder import TransformersEncoder
 
     return TransformersEncoder.load(str(folder), stated, trust_remote_code=system.trust_remote_code)
 
 
 def _by_modules(system: System, stated: Contract, folder: Path) -> TwoSided:
-    from saber_assets.retrieval import sentence_transformers_encoder as library
+    from saber_assets.retrieval.encoding import sentence_transformers_encoder as library
 
     model = library.load_model(
         folder,

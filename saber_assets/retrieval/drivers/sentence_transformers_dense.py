@@ -6,16 +6,17 @@ from functools import partial
 from typing import Any
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval import contract, dense
-from saber_assets.retrieval import sentence_transformers_encoder as library
-from saber_assets.retrieval.attention import check_direction
-from saber_assets.retrieval.contract import Contract
+from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
 from saber_assets.retrieval.drivers.references import own_encode
+from saber_assets.retrieval.encoding import contract
+from saber_assets.retrieval.encoding import sentence_transformers_encoder as library
+from saber_assets.retrieval.encoding.attention import check_direction
+from saber_assets.retrieval.encoding.contract import Contract
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import System
-from saber_assets.retrieval.vector_cache import VectorCache
 
 
 def make(system: System, around: Surroundings) -> Retriever:

@@ -7,7 +7,7 @@ from functools import partial
 from saber_assets.asking import Repeat
 from saber_assets.retrieval.drivers.driver import Surroundings
 from saber_assets.retrieval.entry import version_of
-from saber_assets.retrieval.served_chat import (
+from saber_assets.retrieval.remote.served_chat import (
     ServedModel,
     SharedChat,
     Wording,

@@ -5,17 +5,19 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from saber_assets.retrieval import contract, dense, remote_encoder, served_windows
+from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
 from saber_assets.retrieval.drivers.references import transformers
-from saber_assets.retrieval.json_endpoint import JsonEndpoint
-from saber_assets.retrieval.openai_service import OpenAiService
+from saber_assets.retrieval.encoding import contract
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
-from saber_assets.retrieval.remote_encoder import RemoteEncoder
-from saber_assets.retrieval.served_windows import ServedWindows
+from saber_assets.retrieval.remote import remote_encoder, served_windows
+from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
+from saber_assets.retrieval.remote.openai_service import OpenAiService
+from saber_assets.retrieval.remote.remote_encoder import RemoteEncoder
+from saber_assets.retrieval.remote.served_windows import ServedWindows
 from saber_assets.retrieval.systems import DENSE_FIELDS, System
-from saber_assets.retrieval.vector_cache import VectorCache
 
 AT_ONCE = 32
 """Windows in one request: the server makes its own batches of what is in flight."""

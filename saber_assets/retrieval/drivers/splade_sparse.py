@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from saber_assets.retrieval import learned_sparse, splade_encoder
+from saber_assets.retrieval import learned_sparse
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
+from saber_assets.retrieval.encoding import splade_encoder
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import System
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from saber_assets.retrieval import contract, dense
+from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
 from saber_assets.retrieval.drivers.references import authors
+from saber_assets.retrieval.encoding import contract
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import DENSE_FIELDS, System
-from saber_assets.retrieval.vector_cache import VectorCache
 
 
 def make(system: System, around: Surroundings) -> Retriever:
@@ -19,7 +20,7 @@ def make(system: System, around: Surroundings) -> Retriever:
     Raises:
         InputError: when its weights aren't whole, or its tokens don't see ahead as they must.
     """
-    from saber_assets.retrieval.transformers_encoder import TransformersEncoder
+    from saber_assets.retrieval.encoding.transformers_encoder import TransformersEncoder
 
     stated = system.contract()
     if stated is None:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import Ids, Side, averaged
 from saber_assets.retrieval.dense import Part, RefusedTextError
+from saber_assets.retrieval.encoding.contract import Ids, Side, averaged
 
 REVISION = 1
 IN_FLIGHT = 8

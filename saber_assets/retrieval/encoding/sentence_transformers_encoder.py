@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import Contract, Ids, Side, batches, pad
-from saber_assets.retrieval.encoders import no_progress_bar
-from saber_assets.retrieval.transformers_encoder import BATCH_TOKENS, TransformersEncoder
+from saber_assets.retrieval.encoding.contract import Contract, Ids, Side, batches, pad
+from saber_assets.retrieval.encoding.packaged import no_progress_bar
+from saber_assets.retrieval.encoding.transformers_encoder import BATCH_TOKENS, TransformersEncoder
 
 REVISION = 1
 MODULES = "modules.json"

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.attention import check_direction
-from saber_assets.retrieval.contract import (
+from saber_assets.retrieval.encoding.attention import check_direction
+from saber_assets.retrieval.encoding.contract import (
     Contract,
     Envelope,
     Ids,
@@ -33,7 +33,7 @@ from saber_assets.retrieval.contract import (
     windows,
     with_eos,
 )
-from saber_assets.retrieval.encoders import no_progress_bar
+from saber_assets.retrieval.encoding.packaged import no_progress_bar
 
 BATCH_TOKENS = 16_384
 """Tokens of a batch, padding included."""

@@ -14,7 +14,7 @@ from email.message import Message
 from typing import Any
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.remote_encoder import shown
+from saber_assets.retrieval.remote.remote_encoder import shown
 
 TRIES = 8
 FIRST_TRIES = 3

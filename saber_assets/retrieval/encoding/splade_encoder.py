@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import (
+from saber_assets.retrieval.encoding.contract import (
     DOCUMENT_SLOT,
     QUERY_SLOT,
     Envelope,
@@ -30,7 +30,7 @@ from saber_assets.retrieval.contract import (
     special_tokens,
     windows,
 )
-from saber_assets.retrieval.encoders import no_progress_bar
+from saber_assets.retrieval.encoding.packaged import no_progress_bar
 
 REVISION = 1
 BATCH_LOGITS = 2**27

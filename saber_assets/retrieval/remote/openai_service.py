@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import Side
-from saber_assets.retrieval.remote_encoder import Input, TextRefusedError, shown
+from saber_assets.retrieval.encoding.contract import Side
+from saber_assets.retrieval.remote.remote_encoder import Input, TextRefusedError, shown
 
 RETRIES = 8
 TIMEOUT = 120.0

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import Side
-from saber_assets.retrieval.json_endpoint import JsonEndpoint, StatusError
-from saber_assets.retrieval.remote_encoder import Input, TextRefusedError, cut, shown
+from saber_assets.retrieval.encoding.contract import Side
+from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint, StatusError
+from saber_assets.retrieval.remote.remote_encoder import Input, TextRefusedError, cut, shown
 
 REVISION = 1
 URL = "https://generativelanguage.googleapis.com/v1beta"

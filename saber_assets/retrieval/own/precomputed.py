@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.entry import Entry, version_of
-from saber_assets.retrieval.run_file import Run, digest_of, read_run, score_of
+from saber_assets.retrieval.own.run_file import Run, digest_of, read_run, score_of
 from saber_assets.retrieval.tables import SETTINGS
 
 REVISION = 1

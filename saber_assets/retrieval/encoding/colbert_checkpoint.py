@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import (
+from saber_assets.retrieval.encoding.contract import (
     Envelope,
     Ids,
     Side,
@@ -33,7 +33,7 @@ from saber_assets.retrieval.contract import (
     special_tokens,
     windows,
 )
-from saber_assets.retrieval.encoders import no_progress_bar
+from saber_assets.retrieval.encoding.packaged import no_progress_bar
 from saber_assets.retrieval.late_interaction import Tokens
 
 REVISION = 1

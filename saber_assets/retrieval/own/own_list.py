@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.own import check_name
-from saber_assets.retrieval.own_reference import absolute
+from saber_assets.retrieval.own.own_class import check_name
+from saber_assets.retrieval.own.own_reference import absolute
 from saber_assets.retrieval.tables import SETTINGS
 from saber_assets.text_file import write_text
 

@@ -22,7 +22,7 @@ from typing import Any
 from saber_assets.errors import InputError
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import FAMILIES, NAME, NAME_RULE, Entry, version_of
-from saber_assets.retrieval.own_reference import split_reference
+from saber_assets.retrieval.own.own_reference import split_reference
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import shipped_systems
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import Side
-from saber_assets.retrieval.own import reason_of
-from saber_assets.retrieval.parity import LEAST, TwoSided, check_parity, fixed_sample
+from saber_assets.retrieval.encoding.contract import Side
+from saber_assets.retrieval.encoding.parity import LEAST, TwoSided, check_parity, fixed_sample
+from saber_assets.retrieval.own.own_class import reason_of
 from saber_assets.retrieval.protocol import Retriever
 
 PARITY_KEY = "saber/parity"

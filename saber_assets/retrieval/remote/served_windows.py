@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.contract import (
+from saber_assets.retrieval.encoding.contract import (
     PROBE,
     Contract,
     Envelope,
@@ -25,8 +25,8 @@ from saber_assets.retrieval.contract import (
     windows,
     with_eos,
 )
-from saber_assets.retrieval.json_endpoint import JsonEndpoint, StatusError
-from saber_assets.retrieval.remote_encoder import Input, TextRefusedError, cut
+from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint, StatusError
+from saber_assets.retrieval.remote.remote_encoder import Input, TextRefusedError, cut
 
 REVISION = 1
 SPARE = 16

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets import correlation
-from saber_assets.retrieval.contract import normalised
+from saber_assets.retrieval.encoding.contract import normalised
 
 LEAST = 0.999
 QUERIES, DOCUMENTS = 16, 64

@@ -1,0 +1,1 @@
+"""A person's own retrievers: classes, endpoints, files of scores, plug-ins."""

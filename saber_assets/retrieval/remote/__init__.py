@@ -1,0 +1,1 @@
+"""Models behind an endpoint: embeddings and answers that come over HTTP."""
