@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from saber_assets.retrieval.builtin import BUILTIN
@@ -86,4 +87,14 @@ def _version_behind(name: str | None, around: Surroundings) -> str | None:
 def _make(system: System, driver: Driver | None, around: Surroundings) -> Retriever:
     if driver is None:
         raise AssertionError("a system without a driver lacks it, and is never made")
+    if system.base is not None:
+        around = replace(around, behind=partial(_made, system.base, around))
     return driver.make(system, around)
+
+
+def _made(name: str, around: Surroundings) -> Retriever:
+    """Return the retriever of a built-in name, or of a system."""
+    if name in BUILTIN:
+        return BUILTIN[name].make()
+    system = around.systems[name]
+    return _make(system, driver_of(system, around.machine), around)

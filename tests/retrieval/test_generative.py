@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from saber_assets.errors import InputError, UnavailableError
 from saber_assets.json_reply import ReplyError
 from saber_assets.retrieval.bm25 import Bm25
+from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers import generative_groupwise as groupwise_driver
 from saber_assets.retrieval.drivers import generative_pointwise as pointwise_driver
 from saber_assets.retrieval.drivers import query_rewriter as rewriter_driver
@@ -546,7 +547,8 @@ def test_the_published_rewriters_ask_as_their_cards_say(tmp_path) -> None:
     inf = systems["inf-x-retriever"].model_copy(
         update={"served": URL, "base": "tfidf", "samples": 1}
     )
-    retriever = rewriter_driver.make(inf, around(chat, tmp_path))
+    surroundings = replace(around(chat, tmp_path), behind=BUILTIN["tfidf"].make)
+    retriever = rewriter_driver.make(inf, surroundings)
     seen: list[str] = []
     retriever._retriever = type("B", (), {"score": lambda self, q, d: seen.append(q) or [1.0]})()
     retriever.score("long", ["d"])

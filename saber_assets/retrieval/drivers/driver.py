@@ -29,12 +29,14 @@ class Surroundings:
         systems: all systems, by name.
         folder: the workdir, where document vectors are kept.
         open_chat: how language models behind an endpoint are reached.
+        behind: makes the retriever behind a rewriter; None for other systems.
     """
 
     machine: Machine
     systems: Mapping[str, System]
     folder: Path
     open_chat: ChatOpener
+    behind: Callable[[], Retriever] | None = None
 
     @property
     def vectors(self) -> Path:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import get_args
 
 from saber_assets.retrieval import query_rewriter
-from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.served import served_model
 from saber_assets.retrieval.encoding.contract import QUERY_SLOT
@@ -20,25 +19,15 @@ from saber_assets.retrieval.systems import Backend, System
 
 def make(system: System, around: Surroundings) -> Retriever:
     """Return the system behind a rewriter with the rewriter in front of it."""
+    if around.behind is None:
+        raise AssertionError("a rewriter is made with what stands behind it")
     slot, instruction = system.instruction_slot or QUERY_SLOT, system.instruction or ""
     return query_rewriter.RewritingRetriever(
         served_model(system, around, system.rewriter, samples=system.samples),
         str(system.rewrite_template),
-        _behind(str(system.base), around),
+        around.behind(),
         lambda text: filled(slot, query=text, instruction=instruction),
     )
-
-
-def _behind(name: str, around: Surroundings) -> Retriever:
-    if name in BUILTIN:
-        return BUILTIN[name].make()
-    from saber_assets.retrieval.drivers.table import driver_of  # which imports this module
-
-    system = around.systems[name]
-    driver = driver_of(system, around.machine)
-    if driver is None:
-        raise AssertionError("a system without a driver lacks it, and is never made")
-    return driver.make(system, around)
 
 
 DRIVERS = tuple(
