@@ -19,7 +19,11 @@ from saber_resources.settings import writing
 
 FILE = ".lock"
 MODELS_FILE = ".models.lock"
+SCORING_FOLDER = ".scoring"
 POLL_SECONDS = 0.2
+PATIENCE = 1.0
+"""Seconds for which a build tries: whoever looks at the lock has it for a moment."""
+SHORT_POLL_SECONDS = 0.02
 
 _held: set[Path] = set()
 """Workdirs that this process holds alone: the runs of a build are part of it."""
@@ -33,22 +37,21 @@ def hold(root: Path) -> Iterator[None]:
         SetupError: when another process holds it, or the folder can't be written.
     """
     with _opened(root, FILE) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not _gets(file, fcntl.LOCK_EX, PATIENCE):
             file.seek(0)
             holder = file.read().strip()
             whose = f"another build (process {holder})" if holder else "runs that Dagster started"
             raise SetupError(
                 f"the workdir {root} is in use by {whose}",
                 "wait until it ends, or choose another one with --workdir",
-            ) from error
+            )
         _sign(file, str(os.getpid()))
         _held.add(root)
         try:
             yield
         finally:
             _held.discard(root)
+            _sign(file, "")
 
 
 @contextmanager
@@ -70,6 +73,14 @@ def join(root: Path) -> Iterator[None]:
 def hold_models(root: Path) -> Iterator[None]:
     """Be the only one that runs a model in this workdir; wait until it is so."""
     with _opened(root, MODELS_FILE) as file:
+        _wait_for(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def hold_scoring(root: Path, retriever: str) -> Iterator[None]:
+    """Be the only one that scores with a retriever in this workdir; wait until it is so."""
+    with _opened(root / SCORING_FOLDER, f"{retriever}.lock") as file:
         _wait_for(file, fcntl.LOCK_EX)
         yield
 
@@ -104,6 +115,20 @@ def _wait_for(file: TextIO, kind: int) -> None:
             time.sleep(POLL_SECONDS)
         else:
             return
+
+
+def _gets(file: TextIO, kind: int, seconds: float) -> bool:
+    """Try for some seconds to get a lock, and tell whether it was got."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(SHORT_POLL_SECONDS)
+        else:
+            return True
 
 
 def _sign(file: TextIO, text: str) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import threading
+import time
+from functools import partial
 
 import pytest
 
 from saber_resources.errors import SetupError
-from saber_resources.lock import hold, hold_models, is_held, join
+from saber_resources.lock import FILE, hold, hold_models, hold_scoring, is_held, join
 
 HOLDER = """\
 import sys, time
 from pathlib import Path
 from saber_resources.lock import {how}
-with {how}(Path(sys.argv[1])):
+more = ["retriever"] if {how}.__name__ == "hold_scoring" else []
+with {how}(Path(sys.argv[1]), *more):
     print("here", flush=True)
     sys.stdin.read()
 """
@@ -62,7 +66,34 @@ def test_a_build_refuses_to_start_beside_runs_of_dagster(tmp_path, elsewhere):
     assert not is_held(tmp_path)
 
 
-@pytest.mark.parametrize(("there", "here"), [("hold", join), ("hold_models", hold_models)])
+def test_whoever_looks_at_the_lock_makes_no_build_fail(tmp_path):
+    with hold(tmp_path):
+        pass
+    assert (tmp_path / FILE).read_text() == "", "nobody is named who is gone"
+    looks = threading.Event()
+
+    def look():
+        with (tmp_path / FILE).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            looks.set()
+            time.sleep(0.2)
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    assert looks.wait(20)
+    with hold(tmp_path):
+        assert is_held(tmp_path)
+    looker.join()
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ("hold", join),
+        ("hold_models", hold_models),
+        ("hold_scoring", partial(hold_scoring, retriever="retriever")),
+    ],
+)
 def test_others_wait_and_a_killed_process_frees_them(tmp_path, elsewhere, there, here):
     process = elsewhere(there)
     entered = threading.Event()
