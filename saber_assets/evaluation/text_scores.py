@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from saber_assets.retrieval.own.own_class import reason_of
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.reasons import reason_of
 
 
 class UnusableScoresError(ValueError):

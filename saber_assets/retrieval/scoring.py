@@ -14,9 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.own.own_class import reason_of
 from saber_assets.retrieval.own.precomputed import PrecomputedScores
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.reasons import reason_of
 from saber_assets.retrieval.sanity import RatingsRetriever
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
 from saber_assets.retrieval.texts import document_text, query_text

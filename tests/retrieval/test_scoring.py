@@ -6,7 +6,7 @@ import pytest
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.bm25 import Bm25
-from saber_assets.retrieval.own.own_class import reason_of
+from saber_assets.retrieval.reasons import reason_of
 from saber_assets.retrieval.registry import BUILTIN
 from saber_assets.retrieval.sanity import RandomRetriever, RatingsRetriever
 from saber_assets.retrieval.scoring import score_pools

@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 from saber_assets.errors import InputError
 from saber_assets.retrieval.encoding.contract import Side
 from saber_assets.retrieval.encoding.parity import LEAST, TwoSided, check_parity, fixed_sample
-from saber_assets.retrieval.own.own_class import reason_of
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.reasons import reason_of
 
 PARITY_KEY = "saber/parity"
 """Under which the outcome is kept with the scores of a retriever."""

@@ -24,9 +24,8 @@ from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import FAMILIES, NAME, NAME_RULE, Entry, version_of
 from saber_assets.retrieval.own.own_reference import split_reference
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.reasons import reason_of
 from saber_assets.retrieval.systems import shipped_systems
-
-REASON_LENGTH = 300
 
 
 @dataclass(frozen=True)
@@ -117,17 +116,6 @@ def name_of(found: type[Any]) -> str:
     """Return the name that a class gives its retriever."""
     stated = getattr(found, "name", None)
     return stated if isinstance(stated, str) else found.__name__.lower()
-
-
-def reason_of(error: BaseException) -> str:
-    """Return an exception's type and message on one line, cut to `REASON_LENGTH` characters.
-
-    Characters that steer a terminal are dropped: a reason is printed as well as stored.
-    """
-    shown = (sign if sign.isprintable() else " " for sign in str(error))
-    message = " ".join("".join(shown).split())
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
 
 def load_file(path: Path) -> Loaded:

@@ -19,7 +19,7 @@ from typing import Any
 
 from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.entry import Entry, version_of
-from saber_assets.retrieval.own.own_class import reason_of
+from saber_assets.retrieval.reasons import reason_of
 
 TIMEOUT = 300.0
 """Seconds that an answer may take, unless stated otherwise."""

@@ -19,8 +19,9 @@ from typing import Any, NoReturn
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.entry import NAME, Entry, package_version, version_of
-from saber_assets.retrieval.own.own_class import class_entry, load_file, name_of, reason_of
+from saber_assets.retrieval.own.own_class import class_entry, load_file, name_of
 from saber_assets.retrieval.own.run_file import digest_of
+from saber_assets.retrieval.reasons import reason_of
 
 FOLDER = "retrievers"
 GROUP = "saber.retrievers"

@@ -1,0 +1,16 @@
+"""Why something failed, in words that can be printed and stored."""
+
+from __future__ import annotations
+
+REASON_LENGTH = 300
+
+
+def reason_of(error: BaseException) -> str:
+    """Return an exception's type and message on one line, cut to `REASON_LENGTH` characters.
+
+    Characters that steer a terminal are dropped: a reason is printed as well as stored.
+    """
+    shown = (sign if sign.isprintable() else " " for sign in str(error))
+    message = " ".join("".join(shown).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
