@@ -6,12 +6,13 @@ these are cosines of vectors of length 1, that ranks like the mean of the rewrit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from saber_assets.asking import ChatReply, Failure
+from saber_assets.retrieval.encoding.contract import QUERY_SLOT
 from saber_assets.retrieval.encoding.parity import TwoSided
 from saber_assets.retrieval.protocol import Retriever, Scores
 from saber_assets.retrieval.remote.served_chat import (
@@ -23,6 +24,7 @@ from saber_assets.retrieval.remote.served_chat import (
 )
 
 REVISION = 1
+INSTRUCTION_SLOT = "{instruction}"
 
 
 class RewritingRetriever:
@@ -32,8 +34,9 @@ class RewritingRetriever:
         model: rewrites.
         template: what it is asked: text with one {query}.
         retriever: scores; its optional methods are used.
-        shown: what the retriever is given instead of a rewrite, such as one in a field of a
-            template.
+        slot: what the retriever is given: text with one {query}, where a rewrite stands, and maybe
+            an {instruction}.
+        instruction: what stands in the slot's {instruction}.
     """
 
     def __init__(
@@ -41,12 +44,14 @@ class RewritingRetriever:
         model: ServedModel,
         template: str,
         retriever: Retriever,
-        shown: Callable[[str], str] = str,
+        slot: str = QUERY_SLOT,
+        instruction: str = "",
     ) -> None:
         self._model = model
         self._template = template
         self._retriever = retriever
-        self._shown = shown
+        self._slot = slot
+        self._instruction = instruction
         self._known: dict[str, list[str] | Failure] = {}
 
     @property
@@ -87,12 +92,18 @@ class RewritingRetriever:
         return scored[0] if len(scored) == 1 else np.mean(np.asarray(scored, float), axis=0)
 
     def with_instruction(self, text: str) -> RewritingRetriever | None:
-        """Return a rewriter in front of the instructed retriever; None where that has no field."""
+        """Return a rewriter that hands on another instruction, once; None without a place for it.
+
+        A retriever that has a field of its own is told there, and gets the bare rewrite. For any
+        other, the instruction takes the place of the one in the slot.
+        """
         native = getattr(self._retriever, "with_instruction", None)
         made = native(text) if callable(native) else None
-        if made is None:
+        if made is not None:
+            return RewritingRetriever(self._model, self._template, made)
+        if INSTRUCTION_SLOT not in self._slot:
             return None
-        return RewritingRetriever(self._model, self._template, made, self._shown)
+        return RewritingRetriever(self._model, self._template, self._retriever, self._slot, text)
 
     def serving(self) -> TwoSided:
         """Return what makes the vectors of the retriever behind it, for the parity gate.
@@ -126,6 +137,9 @@ class RewritingRetriever:
         if isinstance(known, Failure):
             raise UnansweredError(f"the query could not be rewritten: {known.reason}")
         return known
+
+    def _shown(self, text: str) -> str:
+        return filled(self._slot, query=text, instruction=self._instruction)
 
     def _rewrite(self, queries: Sequence[str]) -> None:
         asked = [query for query in dict.fromkeys(queries) if query not in self._known]

@@ -24,6 +24,7 @@ from saber_assets.retrieval.drivers import generative_groupwise as groupwise_dri
 from saber_assets.retrieval.drivers import generative_pointwise as pointwise_driver
 from saber_assets.retrieval.drivers import query_rewriter as rewriter_driver
 from saber_assets.retrieval.drivers.driver import Surroundings
+from saber_assets.retrieval.encoding.instruction import instructed
 from saber_assets.retrieval.field import system_entry
 from saber_assets.retrieval.generative_groupwise import common_length, groups_of, read_group
 from saber_assets.retrieval.generative_pointwise import answer_reader, score_reader
@@ -507,7 +508,7 @@ def test_all_queries_are_rewritten_together_and_hooks_reach_the_base() -> None:
     chat = Chat(lambda request: said(request) + "x" * (1 + request.sampling["seed"]))
     base = Base()
     model = served(chat, settings={"temperature": 0.6}, samples=2)
-    retriever = RewritingRetriever(model, "r:{query}", base, lambda text: f"<{text}>")
+    retriever = RewritingRetriever(model, "r:{query}", base, "<{query}>")
     retriever.prepare(["d"])
     retriever.prepare_queries(["a", "b", "a"])
     assert base.calls == [
@@ -554,6 +555,46 @@ def test_the_published_rewriters_ask_as_their_cards_say(tmp_path) -> None:
     retriever.score("long", ["d"])
     assert seen == [f"Instruct: {inf.instruction}\nQuery: short"]
     assert said(chat.asked[0]).endswith("**Input Query:**\nlong\n**Your Output:**\n")
+
+
+class Instructed(Base):
+    """Has a field for an instruction, and notes the queries that it is given."""
+
+    def __init__(self, instruction="none", asked=None) -> None:
+        super().__init__()
+        self.instruction, self.asked = instruction, [] if asked is None else asked
+
+    def with_instruction(self, text):
+        return type(self)(text, self.asked)
+
+    def score(self, query, documents):
+        self.asked.append((self.instruction, query))
+        return super().score(query, documents)
+
+
+class WithoutField(Instructed):
+    def with_instruction(self, text):
+        return None
+
+
+def test_an_instruction_reaches_what_is_behind_a_rewriter_once(tmp_path) -> None:
+    inf = shipped_systems()["inf-x-retriever"].model_copy(update={"served": URL, "samples": 1})
+    chat = Chat(lambda request: "short")
+
+    def told(base) -> list[tuple[str, str]]:
+        retriever = rewriter_driver.make(inf, replace(around(chat, tmp_path), behind=lambda: base))
+        made = instructed(retriever, "Same trick.")
+        assert isinstance(made, RewritingRetriever)
+        made.prepare_queries(["long"])
+        made.score("long", ["d"])
+        retriever.score("long", ["d"])
+        return base.asked
+
+    plain = f"Instruct: {inf.instruction}\nQuery: short"
+    assert told(Instructed()) == [("Same trick.", "short"), ("none", plain)]
+    in_slot = "Instruct: Same trick.\nQuery: short"
+    assert told(WithoutField()) == [("none", in_slot), ("none", plain)]
+    assert len(chat.asked) == 1  # the rewrite doesn't depend on it
 
 
 # --- a person's own row -----------------------------------------------------------------------

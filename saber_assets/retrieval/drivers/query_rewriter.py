@@ -13,7 +13,6 @@ from saber_assets.retrieval.drivers.served import served_model
 from saber_assets.retrieval.encoding.contract import QUERY_SLOT
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import served_chat
-from saber_assets.retrieval.remote.served_chat import filled
 from saber_assets.retrieval.systems import Backend, System
 
 
@@ -21,12 +20,12 @@ def make(system: System, around: Surroundings) -> Retriever:
     """Return the system behind a rewriter with the rewriter in front of it."""
     if around.behind is None:
         raise AssertionError("a rewriter is made with what stands behind it")
-    slot, instruction = system.instruction_slot or QUERY_SLOT, system.instruction or ""
     return query_rewriter.RewritingRetriever(
         served_model(system, around, system.rewriter, samples=system.samples),
         str(system.rewrite_template),
         around.behind(),
-        lambda text: filled(slot, query=text, instruction=instruction),
+        system.instruction_slot or QUERY_SLOT,
+        system.instruction or "",
     )
 
 
