@@ -1,5 +1,6 @@
 """Asset of the retrieval stage: the scores of every retriever, one partition each."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
@@ -8,7 +9,7 @@ import dagster as dg
 import polars as pl
 
 from saber_assets.errors import InputError
-from saber_assets.kept_scores import latest
+from saber_assets.kept_scores import latest, why_to_score
 from saber_assets.materialize import NOTE_KEY, declare, hand_over
 from saber_assets.retrieval.encoding.gate import PARITY_KEY, Gated, Outcome, pass_gate, passed, told
 from saber_assets.retrieval.entry import Entry
@@ -18,12 +19,16 @@ from saber_assets.retrieval.registry import VERSION_KEY
 from saber_assets.retrieval.scoring import score_pools, setting_texts
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
 from saber_assets.retrievers import retrievers_of
-from saber_resources.lock import hold_models
+from saber_assets.run_tags import BUILD_TAG, RUNTIME_TAG, may_find_nothing_to_do
+from saber_resources.lock import hold_models, hold_scoring
 from saber_resources.progress import progress
 from saber_resources.settings import Settings
 
 POOL = "retrievers"
 """Its slots are scorings at once; of those that run a model, one at a time has the machine."""
+
+LONGEST_RUN = 24 * 3_600
+"""Seconds after which a scoring is ended: a retriever that hangs must not hold up the others."""
 
 RETRIEVERS = dg.DynamicPartitionsDefinition(name="retrievers")
 
@@ -35,7 +40,11 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     @dg.multi_asset(
         name="score_retriever",
         outs=declare(
-            [RETRIEVER_SCORES, RETRIEVER_FAILURES], group="retrieval", version=1, values=values
+            [RETRIEVER_SCORES, RETRIEVER_FAILURES],
+            group="retrieval",
+            version=1,
+            values=values,
+            always=False,
         ),
         partitions_def=RETRIEVERS,
         pool=POOL,
@@ -57,34 +66,78 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         lacking = entry.missing()
         if lacking is not None:
             raise InputError(f"retriever '{name}' can't run here", lacking)
-        queries = candidate_pools["query_id"].n_unique()
-        alone = nullcontext() if entry.is_light() else hold_models(settings.workdir.root)
-        with alone, progress(f"scoring with {name}", queries * len(entry.settings)) as advance:
-            retriever = entry.make()
-            parity = _parity(context, settings, entry, retriever, candidate_pools, deduped_corpus)
-            scores, failures = score_pools(
-                name,
-                entry.version,
-                retriever,
-                candidate_pools,
-                deduped_corpus,
-                entry.settings,
-                relevance_ratings,
-                progress=advance,
+        # held until the scores are recorded, so that a run that waits for it finds them
+        with hold_scoring(settings.workdir.root, name):
+            if _is_done(context, settings, entry):
+                context.log.info(f"{name} was scored while this run waited")
+                return
+            frames, made = _scored(
+                context, settings, entry, candidate_pools, deduped_corpus, relevance_ratings
             )
-        made: dict[str, dict[str, Any]] = {
-            table.name: {VERSION_KEY: entry.version, "family": entry.family}
-            for table in (RETRIEVER_SCORES, RETRIEVER_FAILURES)
-        }
-        if isinstance(retriever, PrecomputedScores) and retriever.note():
-            made[RETRIEVER_SCORES.name][NOTE_KEY] = f"{name}: {retriever.note()}"
-        if parity is not None:
-            made[RETRIEVER_SCORES.name] |= {PARITY_KEY: dict(parity), "parity": told(parity)}
-        yield from hand_over(
-            [(RETRIEVER_SCORES, scores), (RETRIEVER_FAILURES, failures)], values, made
-        )
+            yield from hand_over(
+                list(zip((RETRIEVER_SCORES, RETRIEVER_FAILURES), frames, strict=True)),
+                values,
+                {RETRIEVER_SCORES.name: made, RETRIEVER_FAILURES.name: _origin(entry)},
+            )
 
     return [retriever_scores]
+
+
+def _scored(
+    context: dg.AssetExecutionContext,
+    settings: Settings,
+    entry: Entry,
+    pools: pl.DataFrame,
+    corpus: pl.DataFrame,
+    ratings: pl.DataFrame,
+) -> tuple[tuple[pl.DataFrame, pl.DataFrame], dict[str, Any]]:
+    """Return scores and failures of a retriever, and what is to be kept with the scores."""
+    name = entry.name
+    queries = pools["query_id"].n_unique()
+    alone = nullcontext() if entry.is_light() else hold_models(settings.workdir.root)
+    with alone, progress(f"scoring with {name}", queries * len(entry.settings)) as advance:
+        _limit_from_now(context)
+        retriever = entry.make()
+        parity = _parity(context, settings, entry, retriever, pools, corpus)
+        frames = score_pools(
+            name,
+            entry.version,
+            retriever,
+            pools,
+            corpus,
+            entry.settings,
+            ratings,
+            progress=advance,
+        )
+    made = _origin(entry)
+    if isinstance(retriever, PrecomputedScores) and retriever.note():
+        made[NOTE_KEY] = f"{name}: {retriever.note()}"
+    if parity is not None:
+        made |= {PARITY_KEY: dict(parity), "parity": told(parity)}
+    return frames, made
+
+
+def _origin(entry: Entry) -> dict[str, Any]:
+    return {VERSION_KEY: entry.version, "family": entry.family}
+
+
+def _is_done(context: dg.AssetExecutionContext, settings: Settings, entry: Entry) -> bool:
+    """Tell whether what a run was requested for has been made while it waited."""
+    if not may_find_nothing_to_do(context.run.tags):
+        return False
+    return why_to_score(context.instance, entry, settings.workdir.tables) is None
+
+
+def _limit_from_now(context: dg.AssetExecutionContext) -> None:
+    """Have Dagster's daemon end this run when it scores for too long; its waits don't count."""
+    run = context.run
+    if BUILD_TAG in run.tags:
+        return
+    record = context.instance.get_run_record_by_id(run.run_id)
+    started = record.start_time if record is not None else None
+    if started is not None:
+        limit = time.time() - started + LONGEST_RUN
+        context.instance.add_run_tags(run.run_id, {RUNTIME_TAG: f"{limit:.0f}"})
 
 
 def _parity(

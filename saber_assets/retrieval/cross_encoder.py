@@ -1,9 +1,10 @@
 """Pointwise cross-encoders: a model reads query and document together and gives one score.
 
 Two kinds of model: a head that gives one number (sequence classification), and a language model
-that is asked a question, whose score is the probability of one answer against another at the last
-token (such as yes against no). A pair that is too long for the window loses the end of its
-document; what the template puts behind the document stays.
+that is asked a question, whose score is the log-odds of one answer against another at the last
+token (such as yes against no): they rank like its probability, and don't run into 1. A pair that is
+too long for the window loses the end of its document; what the template puts behind the document
+stays.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from saber_assets.retrieval.encoding.contract import (
 from saber_assets.retrieval.encoding.contract import read_from as read_from_mask
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
 
-REVISION = 1
+REVISION = 2
+DECIMALS = 6
+"""Of a score: all that 32-bit logits have."""
 BATCH_TOKENS = 16_384
 INSTRUCTION_SLOT = "{instruction}"
 ANSWERS = ("yes", "no")
@@ -120,12 +123,12 @@ class CrossEncoder:
         return cls(tokenizer, model.to(device), template, window, instruction=instruction)
 
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
-        """Return one score a document: the head's number, or the answer's probability in [0, 1]."""
+        """Return one score a document: the head's number, or the log-odds of the wanted answer."""
         pairs = [self._pair(query, document) for document in documents]
         scores = np.empty(len(pairs), dtype=np.float64)
         for rows in batches([len(pair.ids) for pair in pairs], self._batch_tokens, self.in_flight):
             scores[rows] = self._forward([pairs[row] for row in rows])
-        return np.round(scores, 6)
+        return np.round(scores, DECIMALS)
 
     def with_instruction(self, instruction: str) -> CrossEncoder | None:
         """Return one whose template holds an instruction; None where it has no place for one."""
@@ -183,8 +186,8 @@ class CrossEncoder:
         rows = np.arange(len(pairs))
         last = torch.from_numpy(read_from_mask(mask, "last"))
         both = logits[torch.from_numpy(rows), last][:, self._answers].double().cpu().numpy()
-        wanted: NDArray[np.float64] = 1 / (1 + np.exp(both[:, 1] - both[:, 0]))
-        return wanted
+        odds: NDArray[np.float64] = both[:, 0] - both[:, 1]
+        return odds
 
     def _ids(self, text: str) -> Ids:
         encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)

@@ -8,7 +8,7 @@ from functools import partial
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
 from saber_assets.retrieval.drivers.table import driver_of
-from saber_assets.retrieval.entry import Entry, package_version, version_of
+from saber_assets.retrieval.entry import Entry, version_of
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.systems import System
@@ -62,16 +62,14 @@ def _size(system: System) -> str:
 def _version(system: System, driver: Driver | None, around: Surroundings) -> str:
     """Return a hash of what decides the scores, of the system behind a rewriter as well."""
     values = system.model_dump(mode="json", exclude=_WORDS)
-    made = None if driver is None else [driver.family, driver.backend, driver.revision]
-    packages = () if driver is None else driver.distributions
+    made = {"driver": None, "packages": {}} if driver is None else driver.version()
     weighs = driver is None or driver.weights
     return version_of(
         {
             "system": values,
             "behind": _version_behind(system.base, around),
             "weights": around.weights_print(system) if weighs else "served",
-            "driver": made,
-            "packages": {name: package_version(name) for name in packages},
+            **made,
         }
     )
 

@@ -27,8 +27,7 @@ from saber_assets.retrieval.remote.served_chat import (
     label_of,
 )
 
-REVISION = 1
-DECIMALS = 6
+REVISION = 2
 THINK, THOUGHT = "<think>", "</think>"
 _INSTRUCTION = "{instruction}"
 _SCORE = re.compile(r"<score>\s*(\d+)\s*</score>")
@@ -88,6 +87,8 @@ class GenerativePointwise:
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
         """Return one score a document, the mean over its samples.
 
+        Nothing is rounded: probabilities of a model that is sure differ far behind the point.
+
         Raises:
             UnansweredError: when a pair has no usable answer.
         """
@@ -102,7 +103,7 @@ class GenerativePointwise:
                 f"{len(lost)} of {len(documents)} documents have no usable answer, {lost[0]}"
             )
         given = [scores for scores in answers if not isinstance(scores, Failure)]
-        means = [round(sum(scores) / len(scores), DECIMALS) for scores in given]
+        means = [sum(scores) / len(scores) for scores in given]
         return np.asarray(means, dtype=np.float64)
 
     def with_instruction(self, text: str) -> GenerativePointwise | None:

@@ -114,7 +114,7 @@ def test_a_cross_encoder_of_a_folder_runs(tmp_path: Path, monkeypatch) -> None:
     entry = entry_of(tmp_path / "wd", text + 'pair_template = "w0 {query} w19 {document} w18"\n')
     assert (entry.missing(), entry.family) == (None, "reranker")
     scores = np.asarray(entry.make().score("w1 w2", DOCUMENTS))
-    assert ((scores > 0) & (scores < 1)).all()
+    assert np.isfinite(scores).all() and len({*scores.tolist()}) == len(DOCUMENTS)
 
 
 def test_changed_weights_in_the_same_folder_are_another_contract(
@@ -140,3 +140,21 @@ def test_changed_weights_in_the_same_folder_are_another_contract(
     assert np.abs(expected - before).max() > 1e-5
     assert np.asarray(changed.make().score("w1", DOCUMENTS)).tolist() == expected.tolist()
     assert changed.version != entry.version
+
+
+def test_another_version_of_a_library_embeds_anew(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    folder = weights(tmp_path / "weights", "bert")
+    text = ROW.format(family="bi-encoder", code="B", folder=folder) + DENSE
+    entry = entry_of(tmp_path / "wd", text)
+    entry.make().prepare(DOCUMENTS)
+    again = entry.make()
+    monkeypatch.setattr(type(again._encoder), "encode", None)
+    again.prepare(DOCUMENTS)  # from the disk
+    monkeypatch.setattr(
+        "saber_assets.retrieval.drivers.driver.package_version", lambda name: "another"
+    )
+    other = entry_of(tmp_path / "wd", text)
+    assert other.version != entry.version
+    with pytest.raises(TypeError):  # nothing is kept of that version
+        other.make().prepare(DOCUMENTS)

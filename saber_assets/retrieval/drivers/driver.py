@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from saber_assets.asking import ChatModel
+from saber_assets.retrieval.encoding.vector_cache import VectorCache
+from saber_assets.retrieval.entry import package_version
 from saber_assets.retrieval.machine import Machine, fingerprint
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import System
@@ -63,7 +67,7 @@ class Driver:
         family: of the systems.
         backend: as in `System.backends`.
         make: makes the retriever of a system that lacks nothing.
-        revision: raised whenever the scores change.
+        revision: of each module that decides scores, raised whenever they change.
         packages: import names of what must be installed.
         install: the command that installs them.
         distributions: packages whose versions decide scores.
@@ -75,10 +79,28 @@ class Driver:
     family: str
     backend: str
     make: Callable[[System, Surroundings], Retriever]
-    revision: int
+    revision: tuple[int, ...]
     packages: tuple[str, ...] = ()
     install: str = ""
     distributions: tuple[str, ...] = ()
     served: bool = False
     weights: bool = True
     fields: tuple[str, ...] = ()
+
+    def version(self) -> dict[str, Any]:
+        """Return what of this driver decides vectors and scores."""
+        return {
+            "driver": [self.family, self.backend, list(self.revision)],
+            "packages": {name: package_version(name) for name in self.distributions},
+        }
+
+    def kept_vectors(self, around: Surroundings, contract: str, dimension: int) -> VectorCache:
+        """Return the vectors that are kept of this version of the driver.
+
+        Args:
+            around: where they are.
+            contract: all else that decides them, such as `Contract.key`.
+            dimension: length of the vectors.
+        """
+        key = json.dumps([contract, self.version()], sort_keys=True)
+        return VectorCache(around.vectors, key, dimension)

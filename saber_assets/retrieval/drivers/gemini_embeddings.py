@@ -5,7 +5,6 @@ from __future__ import annotations
 from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.encoding.contract import Side
-from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import api_contract, gemini_service, remote_encoder
 from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
@@ -48,7 +47,7 @@ def make(system: System, around: Surroundings) -> Retriever:
         at_once=AT_ONCE.get(model, 1),
         sides_alike=alike(system),
     )
-    disk = VectorCache(around.vectors, contract_key(system), encoder.dimension)
+    disk = DRIVER.kept_vectors(around, contract_key(system), encoder.dimension)
     return dense.DenseRetriever(encoder, disk=disk)
 
 
@@ -56,10 +55,12 @@ DRIVER = Driver(
     family="api",
     backend="api:gemini",
     make=make,
-    revision=1000 * api_contract.REVISION
-    + 100 * dense.REVISION
-    + 10 * remote_encoder.REVISION
-    + gemini_service.REVISION,
+    revision=(
+        api_contract.REVISION,
+        dense.REVISION,
+        remote_encoder.REVISION,
+        gemini_service.REVISION,
+    ),
     weights=False,
     fields=API_FIELDS,
 )

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
-from saber_assets.retrieval.encoding import contract
+from saber_assets.retrieval.encoding import contract, transformers_encoder
 from saber_assets.retrieval.encoding.attention import check_direction
 from saber_assets.retrieval.encoding.contract import Contract, Side
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
 from saber_assets.retrieval.encoding.parity import TwoSided
 from saber_assets.retrieval.encoding.transformers_encoder import TransformersEncoder
-from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
-from saber_assets.retrieval.systems import System
+from saber_assets.retrieval.systems import DENSE_FIELDS, System
 
 REVISION = 1
 REFERENCE_BATCH = 8
@@ -81,10 +80,10 @@ def make(system: System, around: Surroundings) -> Retriever:
     inner = getattr(grit.model, grit.embedding_attr) if grit.embedding_attr else grit.model
     check_direction(system.name, partial(inner, is_causal=False), grit.tokenizer, inner.device)
     encoder = GritEncoder(grit.tokenizer, inner, stated)
-    key = stated.key(f"gritlm {REVISION} {system.model} {around.weights_print(system)}")
+    key = stated.key(f"{system.model} {around.weights_print(system)}")
     return dense.DenseRetriever(
         encoder,
-        disk=VectorCache(around.vectors, key, encoder.dimension),
+        disk=DRIVER.kept_vectors(around, key, encoder.dimension),
         reference=partial(_reference, grit, stated),
         instructed=instructed_by(system, encoder),
     )
@@ -114,9 +113,9 @@ DRIVER = Driver(
     family="bi-encoder",
     backend="gritlm",
     make=make,
-    revision=10_000 * REVISION + 100 * contract.REVISION + dense.REVISION,
+    revision=(REVISION, transformers_encoder.REVISION, contract.REVISION, dense.REVISION),
     packages=("torch", "transformers", "gritlm"),
     install="pip install gritlm",
     distributions=("torch", "transformers", "gritlm"),
-    fields=("window", "pooling", "eos", "normalise", "query_template", "document_template"),
+    fields=("window", *DENSE_FIELDS),
 )

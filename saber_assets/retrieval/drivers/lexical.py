@@ -13,4 +13,4 @@ def make(system: System, around: Surroundings) -> Retriever:
     return BUILTIN[str(system.model)].make()
 
 
-DRIVER = Driver(family="lexical", backend="lexical", make=make, revision=1, weights=False)
+DRIVER = Driver(family="lexical", backend="lexical", make=make, revision=(1,), weights=False)

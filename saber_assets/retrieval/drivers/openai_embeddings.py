@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
-from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import api_contract, remote_encoder
 from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
@@ -34,7 +33,7 @@ def make(system: System, around: Surroundings) -> Retriever:
         at_once=AT_ONCE,
         sides_alike=alike(system),
     )
-    disk = VectorCache(around.vectors, contract_key(system), encoder.dimension)
+    disk = DRIVER.kept_vectors(around, contract_key(system), encoder.dimension)
     return dense.DenseRetriever(encoder, disk=disk)
 
 
@@ -42,7 +41,7 @@ DRIVER = Driver(
     family="api",
     backend="api:openai",
     make=make,
-    revision=100 * api_contract.REVISION + 10 * dense.REVISION + remote_encoder.REVISION,
+    revision=(api_contract.REVISION, dense.REVISION, remote_encoder.REVISION),
     weights=False,
     fields=API_FIELDS,
 )

@@ -10,11 +10,10 @@ from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import EXTRA, Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
 from saber_assets.retrieval.drivers.references import own_encode
-from saber_assets.retrieval.encoding import contract
+from saber_assets.retrieval.encoding import contract, transformers_encoder
 from saber_assets.retrieval.encoding import sentence_transformers_encoder as library
 from saber_assets.retrieval.encoding.attention import check_direction
 from saber_assets.retrieval.encoding.contract import Contract
-from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import System
 
@@ -40,10 +39,10 @@ def make(system: System, around: Surroundings) -> Retriever:
     stated = contract_of(system, model)
     encoder = library.SentenceTransformersEncoder(model, stated)
     weights = f"{system.model} {around.weights_print(system)} {system.document_task or ''}"
-    key = stated.key(f"sentence-transformers {library.REVISION} {weights}")
+    key = stated.key(weights)
     return dense.DenseRetriever(
         encoder,
-        disk=VectorCache(around.vectors, key, encoder.dimension),
+        disk=DRIVER.kept_vectors(around, key, encoder.dimension),
         reference=partial(own_encode, model, system),
         instructed=instructed_by(system, encoder),
     )
@@ -78,7 +77,12 @@ DRIVER = Driver(
     family="bi-encoder",
     backend="sentence-transformers",
     make=make,
-    revision=10_000 * library.REVISION + 100 * contract.REVISION + dense.REVISION,
+    revision=(
+        library.REVISION,
+        transformers_encoder.REVISION,
+        contract.REVISION,
+        dense.REVISION,
+    ),
     packages=("torch", "transformers", "sentence_transformers"),
     install=EXTRA,
     distributions=("torch", "transformers", "sentence-transformers"),

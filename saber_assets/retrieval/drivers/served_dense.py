@@ -10,7 +10,6 @@ from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
 from saber_assets.retrieval.drivers.references import transformers
 from saber_assets.retrieval.encoding import contract
-from saber_assets.retrieval.encoding.vector_cache import VectorCache
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import remote_encoder, served_windows
 from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
@@ -34,7 +33,7 @@ def make(system: System, around: Surroundings) -> Retriever:
     encoder = encoder_of(system, around)
     # what an endpoint serves goes by its name: vectors stay when it moves to another URL
     named = f"{system.model} {system.revision} served as {system.served_model or system.model}"
-    disk = VectorCache(around.vectors, stated.key(named), encoder.dimension)
+    disk = DRIVER.kept_vectors(around, stated.key(named), encoder.dimension)
     return dense.DenseRetriever(
         encoder,
         disk=disk,
@@ -80,10 +79,12 @@ DRIVER = Driver(
     family="bi-encoder",
     backend="vllm",
     make=make,
-    revision=10_000 * contract.REVISION
-    + 1000 * dense.REVISION
-    + 10 * remote_encoder.REVISION
-    + served_windows.REVISION,
+    revision=(
+        contract.REVISION,
+        dense.REVISION,
+        remote_encoder.REVISION,
+        served_windows.REVISION,
+    ),
     served=True,
     weights=False,
     fields=("window", *DENSE_FIELDS),

@@ -35,6 +35,7 @@ from saber_assets.retrieval.encoding.contract import (
 )
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
 
+REVISION = 1
 BATCH_TOKENS = 16_384
 """Tokens of a batch, padding included."""
 
