@@ -92,8 +92,24 @@ def test_yes_against_no_equals_a_direct_computation():
         words = ["do", "Q:", "w20", "w21", "D:", *kept, "?"]
         with torch.inference_mode():
             logits = model(input_ids=torch.tensor([[NUMBERS[word] for word in words]])).logits
-        both = torch.softmax(logits[0, -1, [NUMBERS["yes"], NUMBERS["no"]]], dim=0)
-        assert score == pytest.approx(float(both[0]), abs=2e-6)
+        both = logits[0, -1, [NUMBERS["yes"], NUMBERS["no"]]]
+        assert score == pytest.approx(float(both[0] - both[1]), abs=2e-6)
+        share = float(torch.softmax(both, dim=0)[0])
+        assert 1 / (1 + np.exp(-score)) == pytest.approx(share, abs=2e-6)
+    assert len({*scores.tolist()}) == len(DOCUMENTS)
+
+
+def test_a_model_that_is_sure_of_all_ranks_them_still():
+    from saber_assets.retrieval.cross_encoder import CrossEncoder
+
+    sure = causal()
+    sure.lm_head.weight.data *= 1000
+    scores = CrossEncoder(tokenizer_of(False), sure, TEMPLATE, 14, instruction="do").score(
+        "w20 w21", DOCUMENTS
+    )
+    assert np.abs(scores).min() > 20  # probabilities of 0 or 1, to eight decimals
+    plain = asked_for_yes().score("w20 w21", DOCUMENTS)
+    assert np.argsort(scores).tolist() == np.argsort(plain).tolist()
     assert len({*scores.tolist()}) == len(DOCUMENTS)
 
 

@@ -120,6 +120,20 @@ def test_the_score_is_the_share_of_the_wanted_answer() -> None:
     assert read(Reply("It does not.</think> false", tokens)) == 0.0
 
 
+def test_documents_of_which_a_model_is_sure_are_not_tied() -> None:
+    from saber_assets.retrieval.generative_pointwise import GenerativePointwise
+
+    def answer(request):
+        other = -15.0 - len(said(request))  # the longer the document, the surer
+        return Reply("yes", [{"token": "yes", "logprob": -1e-7, "top": {"no": other}}])
+
+    read = answer_reader(("yes", "no"), "{query}{document}")
+    retriever = GenerativePointwise(served(Chat(answer)), "{query}{document}", read)
+    scores = retriever.score("q", ["d", "dd", "ddd", "dddd"])
+    assert scores.tolist() == sorted(set(scores.tolist()))
+    assert scores[0] > 1 - 1e-6
+
+
 def test_without_log_probabilities_the_stated_answer_counts_and_that_is_told_once(caplog) -> None:
     read = answer_reader(("yes", "no"), "{query} {document}")
     assert read(Reply("The answer is **Yes**.")) == 1.0
