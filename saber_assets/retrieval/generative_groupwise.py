@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from saber_assets.asking import ChatReply, Failure
 from saber_assets.json_reply import ReplyError, parse_object
 from saber_assets.retrieval.remote.served_chat import (
-    QUERIES_IN_FLIGHT,
+    AskingRetriever,
     Question,
     ServedModel,
     UnansweredError,
@@ -32,7 +32,7 @@ _KEY = re.compile(r"\s*\[?\s*(\d+)\s*\]*\s*")
 _LINES = re.compile(r"\n+")
 
 
-class GenerativeGroupwise:
+class GenerativeGroupwise(AskingRetriever):
     """Scores documents in groups.
 
     Args:
@@ -43,12 +43,7 @@ class GenerativeGroupwise:
         rounds: groupings, each another one.
         characters: of the whole text at most: the longest documents lose their ends. None: any.
         document_characters: of a document at most, likewise.
-
-    Attributes:
-        queries_in_flight: queries that are best scored at the same time.
     """
-
-    queries_in_flight = QUERIES_IN_FLIGHT
 
     def __init__(
         self,
@@ -61,22 +56,13 @@ class GenerativeGroupwise:
         characters: int | None = None,
         document_characters: int | None = None,
     ) -> None:
-        self._model = model
+        super().__init__(model)
         self._template = template
         self._group_size = group_size
         self._highest = highest
         self._rounds = rounds
         self._characters = characters
         self._document_characters = document_characters
-
-    @property
-    def in_flight(self) -> int | None:
-        """Groups that are asked about at the same time; None: all of a query."""
-        return self._model.in_flight
-
-    @in_flight.setter
-    def in_flight(self, count: int | None) -> None:
-        self._model.in_flight = count
 
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
         """Return one score a document in [0, 1], the mean over the rounds.
@@ -96,10 +82,6 @@ class GenerativeGroupwise:
                 )
             sums[group] += np.asarray(given[0], dtype=np.float64)
         return np.round(sums / (self._rounds * self._highest), DECIMALS)
-
-    def forget(self) -> None:
-        """Ask anew from now on."""
-        self._model.forget()
 
     def _question(self, query: str, documents: Sequence[str]) -> Question[list[float]]:
         shown = [_LINES.sub(" ", text)[: self._document_characters] for text in documents]

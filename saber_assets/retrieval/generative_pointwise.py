@@ -7,6 +7,7 @@ query has no scores, with the reason.
 
 from __future__ import annotations
 
+import copy
 import logging
 import math
 import re
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from saber_assets.asking import Again, ChatReply, Failure
 from saber_assets.json_reply import ReplyError
 from saber_assets.retrieval.remote.served_chat import (
-    QUERIES_IN_FLIGHT,
+    AskingRetriever,
     Question,
     ServedModel,
     UnansweredError,
@@ -41,7 +42,7 @@ Reader = Callable[[ChatReply], float]
 logger = logging.getLogger(__name__)
 
 
-class GenerativePointwise:
+class GenerativePointwise(AskingRetriever):
     """Scores pairs of texts by what a model says about each.
 
     Args:
@@ -51,12 +52,7 @@ class GenerativePointwise:
         instruction: what stands in the template's {instruction}.
         characters: of the whole text at most: a longer document loses its end. None: any number.
         document_characters: of a document at most, likewise.
-
-    Attributes:
-        queries_in_flight: queries that are best scored at the same time.
     """
-
-    queries_in_flight = QUERIES_IN_FLIGHT
 
     def __init__(
         self,
@@ -68,21 +64,12 @@ class GenerativePointwise:
         characters: int | None = None,
         document_characters: int | None = None,
     ) -> None:
-        self._model = model
+        super().__init__(model)
         self._template = template
         self._read = read
         self._instruction = instruction
         self._characters = characters
         self._document_characters = document_characters
-
-    @property
-    def in_flight(self) -> int | None:
-        """Pairs that are asked at the same time; None: all of a query."""
-        return self._model.in_flight
-
-    @in_flight.setter
-    def in_flight(self, count: int | None) -> None:
-        self._model.in_flight = count
 
     def score(self, query: str, documents: Sequence[str]) -> NDArray[np.float64]:
         """Return one score a document, the mean over its samples.
@@ -110,18 +97,9 @@ class GenerativePointwise:
         """Return a reranker with another instruction, or None where it has no field for one."""
         if _INSTRUCTION not in self._template:
             return None
-        return GenerativePointwise(
-            self._model,
-            self._template,
-            self._read,
-            instruction=text,
-            characters=self._characters,
-            document_characters=self._document_characters,
-        )
-
-    def forget(self) -> None:
-        """Ask anew from now on."""
-        self._model.forget()
+        other = copy.copy(self)
+        other._instruction = text
+        return other
 
     def _question(self, query: str, document: str) -> Question[float]:
         """Return what is asked about a pair; the end of a document that is too long is cut."""

@@ -16,6 +16,7 @@ from saber_assets.retrieval.encoding.contract import QUERY_SLOT
 from saber_assets.retrieval.encoding.parity import TwoSided
 from saber_assets.retrieval.protocol import Retriever, Scores
 from saber_assets.retrieval.remote.served_chat import (
+    AskingRetriever,
     Question,
     ServedModel,
     UnansweredError,
@@ -27,7 +28,7 @@ REVISION = 1
 INSTRUCTION_SLOT = "{instruction}"
 
 
-class RewritingRetriever:
+class RewritingRetriever(AskingRetriever):
     """Scores with rewritten queries; the model is asked once a query.
 
     Args:
@@ -47,28 +48,13 @@ class RewritingRetriever:
         slot: str = QUERY_SLOT,
         instruction: str = "",
     ) -> None:
-        self._model = model
+        super().__init__(model, retriever)
+        self.queries_in_flight = int(getattr(retriever, "queries_in_flight", 1))
         self._template = template
         self._retriever = retriever
         self._slot = slot
         self._instruction = instruction
         self._known: dict[str, list[str] | Failure] = {}
-
-    @property
-    def queries_in_flight(self) -> int:
-        """Queries that the retriever best scores at the same time."""
-        return int(getattr(self._retriever, "queries_in_flight", 1))
-
-    @property
-    def in_flight(self) -> int | None:
-        """Texts that are asked, or documents that are scored, at the same time; None: all."""
-        return self._model.in_flight
-
-    @in_flight.setter
-    def in_flight(self, count: int | None) -> None:
-        self._model.in_flight = count
-        if hasattr(self._retriever, "in_flight"):
-            self._retriever.in_flight = count
 
     def prepare(self, documents: Sequence[str]) -> None:
         """Let the retriever see all documents."""
@@ -122,8 +108,7 @@ class RewritingRetriever:
     def forget(self) -> None:
         """Rewrite anew from now on, and let the retriever forget."""
         self._known.clear()
-        self._model.forget()
-        self._hand_on("forget")
+        super().forget()
 
     def rewrites(self, query: str) -> list[str]:
         """Return what became of a query.

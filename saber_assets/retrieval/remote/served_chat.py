@@ -176,6 +176,42 @@ class ServedModel:
         )
 
 
+class AskingRetriever:
+    """What retrievers that ask a model have in common.
+
+    Args:
+        model: is asked.
+        behind: a retriever that is told the same, where there is one.
+
+    Attributes:
+        queries_in_flight: queries that are best scored at the same time.
+    """
+
+    queries_in_flight = QUERIES_IN_FLIGHT
+
+    def __init__(self, model: ServedModel, behind: object = None) -> None:
+        self._model = model
+        self._behind = behind
+
+    @property
+    def in_flight(self) -> int | None:
+        """See `ServedModel`; for a retriever behind, what it takes that for."""
+        return self._model.in_flight
+
+    @in_flight.setter
+    def in_flight(self, count: int | None) -> None:
+        self._model.in_flight = count
+        if hasattr(self._behind, "in_flight"):
+            self._behind.in_flight = count
+
+    def forget(self) -> None:
+        """Ask anew from now on, and let a retriever behind forget."""
+        self._model.forget()
+        forget = getattr(self._behind, "forget", None)
+        if callable(forget):
+            forget()
+
+
 def _together(answers: Sequence[T | Failure]) -> list[T] | Failure:
     """Return all answers, or the first reason why one is lacking."""
     given: list[T] = []
