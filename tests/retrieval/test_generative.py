@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saber_assets.errors import InputError, UnavailableError
+from saber_assets.evaluation.latency import time_retriever
 from saber_assets.json_reply import ReplyError
 from saber_assets.retrieval.bm25 import Bm25
 from saber_assets.retrieval.builtin import BUILTIN
@@ -363,23 +364,54 @@ def test_a_model_that_can_not_be_opened_is_tried_again() -> None:
         assert chat.model == "fake"
 
 
-def test_latency_keeps_to_what_is_in_flight_and_asks_anew() -> None:
+def test_with_each_answer_the_next_question_is_asked() -> None:
+    """One slow answer is waited for alone: the others need not."""
+    others = threading.Semaphore(0)
+    now: set[int] = set()
     most = []
 
-    class Counting(Chat):
-        def complete(self, requests):
-            most.append(len(requests))
-            return super().complete(requests)
+    def answer(request):
+        now.add(threading.get_ident())
+        most.append(len(now))
+        time.sleep(0.005)
+        if "d0" in said(request):
+            overtaken = [others.acquire(timeout=5) for _ in range(9)]
+            assert all(overtaken), "it was waited for"
+        else:
+            others.release()
+        now.discard(threading.get_ident())
+        return f"<score>{said(request)[-1]}</score>"
 
-    chat = Counting(lambda request: "<score>1</score>")
-    retriever = of_scores(chat)
+    retriever = of_scores(Chat(answer))
     retriever.in_flight = 4
-    for _ in range(2):
-        retriever.score("q", [f"d{n}" for n in range(10)])
-    assert (most, len(chat.asked)) == ([4, 4, 2] * 2, 10)
-    retriever.forget()
-    retriever.score("q", [f"d{n}" for n in range(10)])
-    assert len(chat.asked) == 20
+    assert retriever.score("q", [f"d{n}" for n in range(10)]).tolist() == list(range(10))
+    assert max(most) == 4
+
+
+def test_a_fault_of_the_server_ends_what_is_in_flight() -> None:
+    def gone(request):
+        raise UnavailableError("no endpoint can be reached", "start it")
+
+    chat = Chat(gone)
+    retriever = of_scores(chat)
+    retriever.in_flight = 2
+    with pytest.raises(UnavailableError):
+        retriever.score("q", [f"d{n}" for n in range(50)])
+    assert chat.open == 0
+    assert len(chat.asked) < 50
+
+
+def test_latency_asks_anew_and_opens_the_model_once() -> None:
+    chat = Chat(lambda request: "<score>1</score>")
+    asked = [(f"q{number}", ["d", "e"]) for number in range(3)]
+    assert len(time_retriever(of_scores(chat), asked)) == 3
+    assert (chat.opened, chat.open, len(chat.asked)) == (1, 0, 2 * (1 + 3))
+
+    rewriter, judge = Chat(lambda request: "short"), Chat(lambda request: "<score>1</score>")
+    both = RewritingRetriever(served(rewriter), "r:{query}", of_scores(judge))
+    assert len(time_retriever(both, asked)) == 3
+    assert (rewriter.opened, judge.opened) == (1, 1)
+    assert len(judge.asked) == 2 * (1 + 3)
 
 
 # --- groups -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -136,7 +137,8 @@ class ServedModel:
         repeat: how it is asked again; None: it is shown its reply and what is wrong with it.
 
     Attributes:
-        in_flight: texts that are asked at the same time; None: all.
+        in_flight: answers that are waited for at the same time: with each that arrives, the next is
+            asked for. None: as many as the model takes. It may take fewer, see `llm.concurrency`.
     """
 
     def __init__(self, chat: SharedChat, wording: Wording, repeat: Repeat | None = None) -> None:
@@ -150,18 +152,26 @@ class ServedModel:
         """Return the answers to each question, in order: as many as samples, or why not."""
         count = self.wording.samples
         items = [(question, number) for question in questions for number in range(count)]
-        width = self.in_flight or max(len(items), 1)
-        answers: list[T | Failure] = []
         with self._chat.use() as chat:
-            asker = Asker(chat, RE_ASKS)
-            for start in range(0, len(items), width):
-                part = self._ask(asker, items[start : start + width])
-                answers.extend(part)
+            answers = self._answers(Asker(chat, RE_ASKS), items)
         return [_together(answers[at : at + count]) for at in range(0, len(answers), count)]
 
     def forget(self) -> None:
         """Ask anew from now on, whatever is kept: for whoever measures how long answers take."""
         self._first = secrets.randbits(40)
+
+    def kept_open(self) -> AbstractContextManager[ChatModel]:
+        """Return a context in which the model is open, whether or not somebody asks it."""
+        return self._chat.use()
+
+    def _answers(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
+        if self.in_flight is None or not items:
+            return self._ask(asker, items)
+        executor = ThreadPoolExecutor(self.in_flight)
+        try:
+            return list(executor.map(lambda item: self._ask(asker, [item])[0], items))
+        finally:
+            executor.shutdown(cancel_futures=True)
 
     def _ask(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
         return asker.ask_replies(
@@ -203,6 +213,16 @@ class AskingRetriever:
         self._model.in_flight = count
         if hasattr(self._behind, "in_flight"):
             self._behind.in_flight = count
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Keep what is asked open as long as the context lasts, that of a retriever behind too."""
+        with ExitStack() as stack:
+            stack.enter_context(self._model.kept_open())
+            behind = getattr(self._behind, "kept_open", None)
+            if callable(behind):
+                stack.enter_context(behind())
+            yield
 
     def forget(self) -> None:
         """Ask anew from now on, and let a retriever behind forget."""
