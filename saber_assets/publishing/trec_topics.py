@@ -7,7 +7,8 @@
 <narr> Narrative: ...
 </top>
 
-The fields of that form are closed, or end where the next one begins.
+The fields of that form are closed, or end where the next one begins. Only names that such files use
+begin a field: whatever else stands between < and > is text, as in "$a<b$ and $c>d$".
 """
 
 from __future__ import annotations
@@ -24,12 +25,23 @@ Topic = tuple[str, str, str]
 """Where it stands, its id, its text."""
 
 _TOPIC = re.compile(r"<(top|topic)(?=[\s>])([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
-_FIELD = re.compile(r"<(/?)([a-z_]+)[^>]*>", re.IGNORECASE)
-_NUMBER = re.compile(r"""\b(?:number|num|id)\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
-_LABEL = re.compile(r"^\s*(?:number|topic|description)\s*:", re.IGNORECASE)
-_IDS = ("num", "number", "id")
+_IDS = ("num", "number", "id", "identifier")
 _TEXTS = ("title", "query", "question", "desc", "description")
 """What is taken as the query, the first that isn't empty."""
+_OTHERS = (
+    *("narr", "narrative", "dom", "head", "smry", "con", "fac", "def", "nat", "time"),
+    *("querytime", "querytweettime", "subtopic", "note", "summary", "need", "context", "tags"),
+    *("disease", "gene", "variant", "demographic", "other"),
+)
+"""Fields of the tracks that are no part of the query, but end one."""
+_FIELD = re.compile(
+    rf"<(?:[a-z]{{2}}-)?({'|'.join((*_IDS, *_TEXTS, *_OTHERS))})"
+    r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*>""",
+    re.IGNORECASE,
+)
+"""What begins a field; CLEF puts a language in front, as in <EN-title>."""
+_NUMBER = re.compile(r"""\b(?:number|num|id)\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
+_LABEL = re.compile(r"^\s*(?:number|topic|description)\s*:", re.IGNORECASE)
 
 
 def topics_of(path: Path) -> Iterator[Topic]:
@@ -83,11 +95,17 @@ def _marked_up(path: Path, text: str) -> Iterator[Topic]:
 def _fields(body: str) -> dict[str, str]:
     """Return the text of each field by its lower-case name; the first one counts."""
     fields: dict[str, str] = {}
-    marks = list(_FIELD.finditer(body))
-    ends = [*(mark.start() for mark in marks[1:]), len(body)][: len(marks)]
-    for mark, end in zip(marks, ends, strict=True):
-        if not mark[1]:
-            fields.setdefault(mark[2].lower(), _plain(body[mark.end() : end]))
+    mark = _FIELD.search(body)
+    while mark:
+        name = mark[1].lower()
+        closed = re.compile(rf"</(?:[a-z]{{2}}-)?{name}\s*>", re.IGNORECASE).search(
+            body, mark.end()
+        )
+        following = _FIELD.search(body, closed.end() if closed else mark.end())
+        end = closed.start() if closed else following.start() if following else len(body)
+        text = body[mark.end() : end]
+        fields.setdefault(name, _plain(text.partition("<")[0] if name in _IDS else text))
+        mark = following
     return fields
 
 
