@@ -202,9 +202,11 @@ def _run_retriever(
 def _own_fault(error: BaseException) -> str | None:
     """Return the sentence of a retriever's own fault, None where the fault is another."""
     link: BaseException | None = error
-    while link is not None:
+    seen: set[int] = set()
+    while link is not None and id(link) not in seen:  # Dagster's chains may be circles
         if isinstance(link, InputError):
             return str(link)
+        seen.add(id(link))
         link = link.__cause__ or link.__context__
     return None
 
