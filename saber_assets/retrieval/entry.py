@@ -14,6 +14,7 @@ from typing import Any
 from saber_assets.errors import InputError
 from saber_assets.retrieval import texts
 from saber_assets.retrieval.protocol import Retriever
+from saber_assets.retrieval.reasons import mend_of, reason_of
 from saber_assets.retrieval.tables import SETTINGS
 
 FAMILIES = ("lexical", "dense", "reranker", "sanity", "own")
@@ -76,12 +77,19 @@ class Entry:
         """Return a new retriever, with nothing remembered.
 
         Raises:
-            InputError: when something is missing, or when a person's own class fails.
+            InputError: when something is missing, or when making it fails, however it does.
         """
         problem = self.missing()
         if problem is not None:
             raise InputError(f"retriever {self.name} can't be used", problem)
-        return self.factory()
+        try:
+            return self.factory()
+        except InputError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise InputError(
+                f"retriever {self.name} can't be made, {reason_of(error)}", mend_of(error)
+            ) from error
 
 
 def version_of(values: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saber_assets.retrieval.bm25 import Bm25
-from saber_assets.retrieval.dense import DenseRetriever
+from saber_assets.retrieval.dense import DenseRetriever, Part
 from saber_assets.retrieval.encoding.gate import BlockedError, pass_gate, passed, told
 from saber_assets.retrieval.encoding.instruction import Prefixed, instructed
 from saber_assets.retrieval.late_interaction import LateInteractionRetriever
@@ -89,6 +89,38 @@ def test_a_reference_that_can_not_be_made_is_a_reason():
     retriever = DenseRetriever(Hashed(), reference=broken)
     found = pass_gate("row", retriever, QUERIES, DOCUMENTS)
     assert found == {"not_checked": "the reference can't be made, RuntimeError: CUDA out of memory"}
+
+
+class Failing(Hashed):
+    """Fails as soon as it is used."""
+
+    def encode(self, texts):
+        raise RuntimeError("CUDA out of memory")
+
+
+def test_a_backend_that_fails_blocks_the_row_in_one_sentence():
+    with pytest.raises(BlockedError) as caught:
+        gate(Failing(), Hashed())
+    told_so = (
+        "row is blocked, since its backend fails on a sample, RuntimeError: CUDA out of memory"
+    )
+    assert str(caught.value).startswith(told_so)
+
+
+def test_a_text_that_the_backend_refuses_blocks_the_row():
+    class Refusing(Hashed):
+        def parts(self, texts, side):
+            yield Part(list(range(len(texts))), None, "too long for it")
+
+    with pytest.raises(BlockedError, match="row is blocked.*RefusedTextError: too long for it"):
+        gate(Refusing(), Hashed())
+
+
+def test_a_reference_that_fails_is_a_reason_not_a_fault_of_the_row():
+    found = gate(Hashed(), Failing())
+    assert found == {"not_checked": "the reference fails, RuntimeError: CUDA out of memory"}
+    with pytest.raises(BlockedError, match="can't be compared with a reference"):
+        gate(Hashed(), Failing(), required=True)
 
 
 def test_rows_that_have_nothing_to_be_compared_with_are_never_blocked():

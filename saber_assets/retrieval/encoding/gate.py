@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saber_assets.errors import InputError
 from saber_assets.retrieval.encoding.contract import Side
 from saber_assets.retrieval.encoding.parity import LEAST, TwoSided, check_parity, fixed_sample
 from saber_assets.retrieval.protocol import Retriever
-from saber_assets.retrieval.reasons import reason_of
+from saber_assets.retrieval.reasons import mend_of, reason_of
 
 PARITY_KEY = "saber/parity"
 """Under which the outcome is kept with the scores of a retriever."""
@@ -65,7 +68,8 @@ def pass_gate(
         What came of it; None for a retriever that has nothing to be compared with.
 
     Raises:
-        BlockedError: when the backends disagree, or, if `required`, can't be compared.
+        BlockedError: when the backends disagree, when that of the row fails, or, if `required`,
+            when they can't be compared.
     """
     if not isinstance(retriever, Gated):
         return None
@@ -73,7 +77,17 @@ def pass_gate(
     if reference is None:
         return None
     if not isinstance(reference, str):
-        return _compared(name, retriever.serving(), reference, queries, documents)
+        try:
+            return _compared(name, retriever.serving(), _Reference(reference), queries, documents)
+        except _ReferenceError as error:
+            reference = str(error)
+        except InputError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise BlockedError(
+                f"{name} is blocked, since its backend fails on a sample, {reason_of(error)}",
+                mend_of(error),
+            ) from error
     if required:
         raise BlockedError(
             f"{name} is blocked, since its backend can't be compared with a reference "
@@ -108,6 +122,39 @@ def _reference(retriever: Gated) -> TwoSided | str | None:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (it loads models and their code)
         return f"the reference can't be made, {reason_of(error)}"
+
+
+class _ReferenceError(Exception):
+    """The reference fails, which is no fault of the row's."""
+
+
+class _Reference:
+    """A reference whose faults are told from those of the row's own backend."""
+
+    def __init__(self, reference: TwoSided) -> None:
+        self._reference = reference
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._reference, name)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._made(self._reference.encode, texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._made(self._reference.encode_queries, texts)
+
+    @staticmethod
+    def _made(
+        encode: Callable[[Sequence[str]], NDArray[np.float32]], texts: Sequence[str]
+    ) -> NDArray[np.float32]:
+        try:
+            return encode(texts)
+        except BlockedError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _ReferenceError(f"the reference fails, {reason_of(error)}") from error
 
 
 def _compared(
