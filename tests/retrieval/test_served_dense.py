@@ -184,6 +184,44 @@ def test_an_endpoint_without_a_tokenizer_halves_what_it_finds_too_long(fake_serv
     assert not found[2].any()
 
 
+def test_a_server_that_cuts_silently_is_refused_before_anything_is_kept(fake_server, tmp_path):
+    """Such as text-embeddings-inference with --auto-truncate."""
+
+    def head_only(ids):
+        return embed(ids[:12])
+
+    system = {"eos": "", "query_template": "{query}"}
+    with fake_server(Vllm(tokenizer_of("$A"), head_only, tokenizes=False)) as server:
+        retriever = make(system_of(server.url, **system), around_of(tmp_path))
+        with pytest.raises(InputError, match=r"only the head of .* 12 tokens.*/tokenize.*json"):
+            retriever.prepare(["w1", " ".join(WORDS)])
+        sent = [text for body in server.bodies("/embeddings") for text in body["input"]]
+        assert len(sent) == 2  # the probe
+    with fake_server(Vllm(tokenizer_of("$A"), head_only)) as server:  # its tokens can be cut here
+        make(system_of(server.url, **system), around_of(tmp_path)).prepare(["w1", " ".join(WORDS)])
+
+
+def test_one_that_reads_more_than_the_window_is_not_refused(fake_server, tmp_path):
+    system = {"eos": "", "query_template": "{query}"}
+    with fake_server(Vllm(tokenizer_of("$A"), tokenizes=False)) as server:
+        encoder = encoder_of(system_of(server.url, **system), around_of(tmp_path))
+        assert np.isfinite(encoder.encode(["w1", " ".join(WORDS)])).all()
+
+
+def test_vectors_by_halves_are_not_taken_for_those_by_windows(fake_server, tmp_path):
+    text, card = " ".join(WORDS), {"eos": "", "query_template": "{query}"}
+    with fake_server(Vllm(tokenizer_of("$A"), tokenizes=False, longest=12)) as server:
+        make(system_of(server.url, **card), around_of(tmp_path)).prepare([text])
+    with fake_server(Vllm(tokenizer_of("$A"), longest=12)) as server:
+        retriever = make(system_of(server.url, **card), around_of(tmp_path))
+        retriever.prepare([text])
+        fresh = make(system_of(server.url, **card), around_of(tmp_path / "fresh"))
+        assert retriever.score("w1", [text]) == fresh.score("w1", [text])
+        assert any(
+            isinstance(one, list) for body in server.bodies("/embeddings") for one in body["input"]
+        )
+
+
 def test_another_tokenizer_than_the_servers_is_noticed(fake_server, tmp_path):
     folder = save(tokenizer_of("[CLS] $A [SEP]"), tmp_path / "folder")
     with fake_server(Vllm(tokenizer_of("$A"))) as server:
@@ -254,7 +292,7 @@ def test_a_server_that_is_not_there_is_told_once_not_by_each_request(fake_server
     waited = []
     contract = system_of(gone).contract()
     root = JsonEndpoint(gone, sleep=waited.append)
-    windows = ServedWindows(contract, root, "mine", None, "the endpoint")
+    windows = ServedWindows(contract, None, root, "mine", None, "the endpoint")
     for _ in range(8):
         with pytest.raises(InputError, match="doesn't answer"):
             windows.of("w1", "document")

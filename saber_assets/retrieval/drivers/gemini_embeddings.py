@@ -47,7 +47,8 @@ def make(system: System, around: Surroundings) -> Retriever:
         at_once=AT_ONCE.get(model, 1),
         sides_alike=alike(system),
     )
-    disk = DRIVER.kept_vectors(around, contract_key(system), encoder.dimension)
+    contract = f"{contract_key(system)} {encoder.mode}"
+    disk = DRIVER.kept_vectors(around, contract, encoder.dimension)
     return dense.DenseRetriever(encoder, disk=disk)
 
 

@@ -33,7 +33,7 @@ def make(system: System, around: Surroundings) -> Retriever:
     encoder = encoder_of(system, around)
     # what an endpoint serves goes by its name: vectors stay when it moves to another URL
     named = f"{system.model} {system.revision} served as {system.served_model or system.model}"
-    disk = DRIVER.kept_vectors(around, stated.key(named), encoder.dimension)
+    disk = DRIVER.kept_vectors(around, f"{stated.key(named)} {encoder.mode}", encoder.dimension)
     return dense.DenseRetriever(
         encoder,
         disk=disk,
@@ -53,7 +53,14 @@ def encoder_of(system: System, around: Surroundings) -> RemoteEncoder:
     service = OpenAiService(url, name, key=key, key_variable=system.key_variable, extra=extra)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     root = JsonEndpoint(url.removesuffix("/v1"), headers)
-    windows = ServedWindows(stated, root, name, _tokenizer(system, around), service.place)
+    windows = ServedWindows(
+        stated,
+        lambda texts: service.vectors(texts, "document"),
+        root,
+        name,
+        _tokenizer(system, around),
+        service.place,
+    )
     return RemoteEncoder(
         service,
         windows,

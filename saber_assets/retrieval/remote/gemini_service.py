@@ -132,6 +132,11 @@ class CountedTexts:
     ) -> None:
         self._templates, self._window, self._count = templates, window, count
 
+    @property
+    def mode(self) -> str:
+        """How texts are cut."""
+        return "counted"
+
     def of(self, text: str, side: Side) -> list[Input]:
         """Return the text in its template, whole or in parts; nothing for an empty one."""
         whole = self._templates[side].replace("{" + side + "}", text, 1)

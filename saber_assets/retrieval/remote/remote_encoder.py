@@ -68,6 +68,11 @@ class Service(Protocol):
 class Windows(Protocol):
     """What a service is sent of a text."""
 
+    @property
+    def mode(self) -> str:
+        """How texts are cut, in a word: it decides their vectors."""
+        ...
+
     def of(self, text: str, side: Side) -> list[Input]:
         """Return the windows of a text, none for one without tokens."""
         ...
@@ -122,6 +127,11 @@ class RemoteEncoder:
         if self._dimension is None:
             self._dimension = int(self._service.vectors(["a"], "document").shape[1])
         return self._dimension
+
+    @property
+    def mode(self) -> str:
+        """How texts are cut; a server is asked what it can do, where that decides."""
+        return self._windows.mode
 
     def with_query_template(self, template: str) -> RemoteEncoder:
         """Return an encoder by the same service whose queries stand in another template."""

@@ -14,6 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saber_assets.errors import InputError
 from saber_assets.retrieval.encoding.contract import (
     PROBE,
@@ -32,6 +35,18 @@ REVISION = 1
 SPARE = 16
 """Tokens that special ones may take, over the bytes of a text."""
 PROBE_TEXT = "Let $f(x)=\\frac{x^2}{3}$. Prove that 17 ≤ π·n."
+
+TAILS = ("circle ", "two letters ")
+LEAST_TAIL = 16
+"""What two texts end with that tell whether a server reads all of a text; words, at least."""
+SAME = 1e-3
+"""How far two vectors of the same tokens may lie apart, over their greatest number."""
+
+Embed = Callable[[list[Input]], NDArray[np.float32]]
+"""From texts to their vectors, one a row."""
+
+EXACT = "windows"
+"""The mode of whoever knows the tokens."""
 
 Tokens = Callable[[str, bool], Ids]
 """From a text to its token numbers, with special ones if the second argument says so."""
@@ -52,6 +67,11 @@ class WholeTexts:
 
     def __init__(self, query_template: str, document_template: str) -> None:
         self._templates = {"query": query_template, "document": document_template}
+
+    @property
+    def mode(self) -> str:
+        """How texts are cut."""
+        return "halves"
 
     def of(self, text: str, side: Side) -> list[Input]:
         """Return the text in its template; nothing for an empty one."""
@@ -96,6 +116,11 @@ class TokenWindows:
         self._short_as_text = short_as_text and (
             tokens(PROBE + self._end, True) == with_eos(tokens(PROBE, True), eos)
         )
+
+    @property
+    def mode(self) -> str:
+        """How texts are cut: into the same tokens, whoever tells them."""
+        return EXACT
 
     def of(self, text: str, side: Side) -> list[Input]:
         """Return the windows of a text, none for one without tokens."""
@@ -147,6 +172,7 @@ class ServedWindows:
 
     Args:
         contract: templates, end-of-text token and window.
+        embed: the server's vectors of some texts.
         endpoint: the server, without its /v1.
         model: its name there.
         tokenizer: file of the model's tokenizer, or None.
@@ -156,16 +182,30 @@ class ServedWindows:
     def __init__(
         self,
         contract: Contract,
+        embed: Embed,
         endpoint: JsonEndpoint,
         model: str,
         tokenizer: Path | None,
         place: str,
     ) -> None:
-        self._contract, self._endpoint, self._model = contract, endpoint, model
+        self._contract, self._embed = contract, embed
+        self._endpoint, self._model = endpoint, model
         self._file, self._place = tokenizer, place
         self._lock = threading.Lock()
         self._found: TokenWindows | WholeTexts | None = None
         self._fault: InputError | None = None
+
+    @property
+    def mode(self) -> str:
+        """How texts are cut.
+
+        Where a server isn't there, or is refused, nothing will be embedded, and what was kept of
+        the contract's own windows can be read.
+        """
+        try:
+            return self._windows().mode
+        except InputError:
+            return EXACT
 
     def of(self, text: str, side: Side) -> list[Input]:
         """Return the windows of a text, none for one without tokens."""
@@ -178,7 +218,9 @@ class ServedWindows:
     def with_query_template(self, template: str) -> ServedWindows:
         """Return others of which queries stand in another template."""
         contract = replace(self._contract, query_template=template)
-        return ServedWindows(contract, self._endpoint, self._model, self._file, self._place)
+        return ServedWindows(
+            contract, self._embed, self._endpoint, self._model, self._file, self._place
+        )
 
     def _windows(self) -> TokenWindows | WholeTexts:
         with self._lock:
@@ -211,6 +253,7 @@ class ServedWindows:
                 "put the model's tokenizer.json into a folder and state it as `weights` in "
                 "systems.toml",
             )
+        check_reads_all(self._embed, self._contract.window, self._place)
         return WholeTexts(self._contract.query_template, self._contract.document_template)
 
     def _by_tokens(self, tokens: Tokens, *, short_as_text: bool) -> TokenWindows:
@@ -225,6 +268,35 @@ class ServedWindows:
             eos = found[0]
         return TokenWindows(
             self._contract, tokens, eos, short_as_text=short_as_text, place=self._place
+        )
+
+
+def check_reads_all(embed: Embed, window: int, place: str) -> None:
+    """Refuse a server that embeds the head of a long text as if it were the text.
+
+    Two texts are embedded that differ only behind the window. A server that finds them too long
+    says so, and their like will be cut; one that reads more than the window tells them apart.
+
+    Args:
+        embed: the server's vectors.
+        window: tokens that the model reads at a time.
+        place: what the server is called in a sentence.
+
+    Raises:
+        InputError: when both get the same vector.
+    """
+    head = "number " * window  # a token a word, or more
+    often = max(LEAST_TAIL, window // 4)
+    try:
+        one, other = embed([head + word * often for word in TAILS])
+    except TextRefusedError:
+        return
+    if np.abs(one - other).max() <= SAME * np.abs(one).max():
+        raise InputError(
+            f"{place} embeds only the head of a text that is longer than {window} tokens, and "
+            "doesn't say so",
+            "serve the model with something that has /tokenize, such as vLLM, or put its "
+            "tokenizer.json into a folder and state that as `weights` in systems.toml",
         )
 
 
