@@ -11,7 +11,7 @@ import polars as pl
 
 from saber_assets.errors import InputError
 from saber_assets.evaluation.judge_swap import judge_swap
-from saber_assets.evaluation.mteb_correlation import correlate
+from saber_assets.evaluation.mteb_correlation import correlate, without_largest_gaps
 from saber_assets.evaluation.pareto import frontiers, left_out
 from saber_assets.evaluation.score_over_time import score_over_time, without_date
 from saber_assets.tournament.bradley_terry import rate
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LATENCY_FILE = "latency.csv"
-MOST_GAPS = 10
 JUDGMENT_COLUMNS = ("query_id", "first_id", "second_id", "winner")
 
 
@@ -109,8 +108,18 @@ def of_score_over_time(kept: Kept, dates: Path | None) -> Finding:
     )
 
 
-def of_mteb_correlation(kept: Kept, scores: Path, excluded: Sequence[str]) -> Finding:
-    """Correlate the board with another benchmark's scores."""
+def of_mteb_correlation(
+    kept: Kept, scores: Path, excluded: Sequence[str], without_gaps: int = 0
+) -> Finding:
+    """Correlate the board with another benchmark's scores.
+
+    Args:
+        kept: the board.
+        scores: CSV with retriever and score.
+        excluded: retrievers to leave out.
+        without_gaps: of those left, how many with the largest gaps of rank a second correlation
+            leaves out.
+    """
     given = read_user_table(scores, {"retriever": pl.String, "score": pl.Float64}, "retriever")
     other = dict(given.iter_rows())
     strangers = sorted(set(excluded) - kept.means.keys())
@@ -120,6 +129,14 @@ def of_mteb_correlation(kept: Kept, scores: Path, excluded: Sequence[str]) -> Fi
         )
     found = correlate(kept.means, other, excluded)
     compared = [gap.retriever for gap in found.gaps]
+    without: dict[str, object] = {}
+    if without_gaps:
+        ours = {name: kept.means[name] for name in compared}
+        dropped, spearman = without_largest_gaps(ours, other, without_gaps)
+        without = {
+            "without the largest gaps": ", ".join(dropped),
+            "spearman without them": spearman,
+        }
     table = pl.DataFrame(
         [
             {
@@ -154,7 +171,7 @@ def of_mteb_correlation(kept: Kept, scores: Path, excluded: Sequence[str]) -> Fi
         f"The board against {scores.name}, {kept.setting}",
         {"largest differences of rank first": table} if compared else {},
         tuple(f"{what}: {', '.join(names)}." for what, names in listed.items() if names),
-        asdict(found.comparison),
+        asdict(found.comparison) | without,
         plot if compared else None,
     )
 

@@ -198,11 +198,18 @@ def over_time(kept: Kept, dates: Path | None) -> Finding:
 @analysis("mteb-correlation")
 @click.argument("scores", type=_FILE, metavar="FILE.csv")
 @click.option("--exclude", "excluded", multiple=True, help="A retriever to leave out; repeatable.")
-def mteb(kept: Kept, scores: Path, excluded: tuple[str, ...]) -> Finding:
+@click.option(
+    "--without-gaps",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Spearman also without so many retrievers, those with the largest gaps of rank.",
+)
+def mteb(kept: Kept, scores: Path, excluded: tuple[str, ...], without_gaps: int) -> Finding:
     """Correlate the board with another benchmark's scores: a CSV with retriever and score."""
     from saber_services.analyses.with_inputs import of_mteb_correlation
 
-    return of_mteb_correlation(kept, scores, excluded)
+    return of_mteb_correlation(kept, scores, excluded, without_gaps)
 
 
 @analysis("judge-swap")

@@ -118,6 +118,18 @@ def test_other_scores(analyse, refused, tmp_path):
     assert "not on the board" in refused("mteb-correlation", path, "--exclude", "nobody")
 
 
+def test_other_scores_without_the_largest_gaps(analyse, tmp_path):
+    path = csv(tmp_path, "m.csv", retriever=["bm25", "ratings", "random"], score=[3.0, 2.0, 1.0])
+    found = analyse("mteb-correlation", path)["values"]
+    assert "spearman without them" not in found
+    fewer = analyse("mteb-correlation", path, "--without-gaps", "1")["values"]
+    assert fewer["spearman"] == found["spearman"] == pytest.approx(0.5)
+    assert fewer["without the largest gaps"] == "ratings"
+    assert fewer["spearman without them"] == pytest.approx(1)
+    both = ("--exclude", "ratings", "--without-gaps", "2")
+    assert analyse("mteb-correlation", path, *both)["values"]["spearman without them"] is None
+
+
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
