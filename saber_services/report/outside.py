@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,6 +17,7 @@ from saber_assets.errors import InputError
 from saber_assets.kept_scores import DATA_TAG, latest
 from saber_assets.materialize import VALUES_KEY
 from saber_assets.retrieval.tables import RETRIEVER_SCORES
+from saber_assets.tournament.tables import PAIRWISE_JUDGMENTS
 from saber_resources.settings import Settings
 
 SECTIONS = (
@@ -25,6 +28,8 @@ SECTIONS = (
 LLM_KEYS = ("model", "prompts")
 UNTOLD = ("files", "sources", "file", "folder")
 """Keys whose values are places on a person's machine."""
+_KIND = re.compile(r" \([^()]*\)$")
+"""What a judge's name has behind that of its model."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,36 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A verdict as the table of judgments has it.
+
+    Attributes:
+        judge: who judged: a model, with the kind of the judge in brackets unless it is pairwise.
+        winner: 1 or 2, 0 for a tie, None without a verdict.
+    """
+
+    judge: str
+    winner: int | None
+
+    def fits(self, model: str, parsed: str | None) -> bool:
+        """Whether an answer is of this judge, and was read as this verdict.
+
+        Args:
+            model: that answered.
+            parsed: what was read from the answer, as JSON. Where that is no verdict, and where the
+                verdict is a tie (of several votes), the model alone decides.
+        """
+        if model not in (self.judge, _KIND.sub("", self.judge)):
+            return False
+        try:
+            read = json.loads(parsed or "null")
+        except json.JSONDecodeError:
+            return True
+        said = read.get("winner") if isinstance(read, dict) else read
+        return said not in (1, 2) or self.winner not in (1, 2) or said == self.winner
+
+
+@dataclass(frozen=True)
 class Outside:
     """What a report shows that no table holds; empty where only tables are at hand.
 
@@ -83,27 +118,39 @@ class Outside:
         own = f"{RETRIEVER_SCORES.name}/{retriever}"
         return next((one.parity for one in self.made if one.table == own), "")
 
-    def replies(self, items: Collection[str]) -> dict[str, Reply]:
-        """Return the newest kept answer on each of these items, such as `query|first|second`.
+    def replies(self, judged: Mapping[str, Judged]) -> dict[str, Reply]:
+        """Return the newest kept answer that a verdict was read from, for each item.
 
-        A store that can't be read gives none: the report doesn't depend on it.
+        It is the judge's own: by its model, to a prompt that the judgments were asked with as
+        their record says, and with the verdict that the table holds. Where no such record is at
+        hand there are none. A store that can't be read gives none: the report doesn't depend on it.
+
+        Args:
+            judged: what the table says of each item, such as `query|first|second`.
         """
-        if self.store is None or not items:
+        prompts = self._judging_prompts()
+        if self.store is None or not judged or not prompts:
             return {}
-        wanted = set(items)
         found: dict[str, Reply] = {}
         try:
-            with closing(sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)) as connection:
-                for item, text, model, prompt, mark in connection.execute(
-                    "SELECT item, response, model, prompt, prompt_fingerprint FROM responses "
-                    "WHERE response IS NOT NULL AND error IS NULL AND fault IS NULL "
-                    "AND item LIKE '%|%|%' ORDER BY id"
+            address = f"{Path(self.store).absolute().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True)) as connection:
+                for item, text, model, prompt, mark, parsed in connection.execute(
+                    "SELECT item, response, model, prompt, prompt_fingerprint, parsed "
+                    "FROM responses WHERE response IS NOT NULL AND error IS NULL "
+                    "AND fault IS NULL AND item LIKE '%|%|%' ORDER BY id"
                 ):
-                    if item in wanted:
+                    one = judged.get(item)
+                    if one is not None and (prompt, mark) in prompts and one.fits(model, parsed):
                         found[item] = Reply(text, model, prompt, mark)
         except sqlite3.Error:
             return {}
         return found
+
+    def _judging_prompts(self) -> set[tuple[str, str]]:
+        """Return name and fingerprint of the prompts that the judgments were asked with."""
+        made = (one for one in self.made if one.table == PAIRWISE_JUDGMENTS.name)
+        return {pair for one in made for pair in one.prompts.items()}
 
 
 def gather_outside(settings: Settings) -> Outside:

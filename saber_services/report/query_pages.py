@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from saber_services.report.board import WholeBoard, as_json
 from saber_services.report.examples import NAMES
-from saber_services.report.outside import Outside, Reply
+from saber_services.report.outside import Judged, Outside, Reply
 from saber_services.report.pools import Pools, Ranks
 from saber_services.report.query_values import QueryValues
 from saber_services.report.source import Source
@@ -120,7 +120,7 @@ def query_pages(
     outside: Outside,
 ) -> Iterator[QueryPage]:
     """Yield the pages in the order of the query ids; judgments are read in batches."""
-    replies = outside.replies(_wanted(source, pools)) if outside.store is not None else {}
+    replies = outside.replies(_judged(source, pools)) if outside.store is not None else {}
     for start in range(0, len(pools.queries), BATCH):
         batch = pools.queries[start : start + BATCH]
         judged = _judgments(source, batch)
@@ -138,17 +138,18 @@ def _judgments(source: Source, batch: Sequence[str]) -> dict[str, pl.DataFrame]:
     return {str(key[0]): part for key, part in rows.group_by("query_id", maintain_order=True)}
 
 
-def _wanted(source: Source, pools: Pools) -> set[str]:
-    """Return the items of the judgments whose reasons are shown: those among the best rated."""
+def _judged(source: Source, pools: Pools) -> dict[str, Judged]:
+    """Return the judgments whose reasons are shown, those among the best rated, by their items."""
     if not source.has("pairwise_judgments"):
-        return set()
+        return {}
     best = pools.rows.group_by("query_id", maintain_order=True).head(REASONED_CANDIDATES)
     keys = best.select("query_id", "candidate_id")
-    rows = source.read("pairwise_judgments", "query_id", "first_id", "second_id")
+    columns = ("query_id", "first_id", "second_id", "judge", "winner")
+    rows = source.read("pairwise_judgments", *columns)
     for column in ("first_id", "second_id"):
         rows = rows.join(keys, left_on=["query_id", column], right_on=["query_id", "candidate_id"],
                          how="semi")  # fmt: skip
-    return {"|".join(row) for row in rows.iter_rows()}
+    return {"|".join(row[:3]): Judged(*row[3:]) for row in rows.select(columns).iter_rows()}
 
 
 def _page(

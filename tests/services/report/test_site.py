@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -271,30 +270,6 @@ def test_a_querys_page_has_ratings_ranks_and_judgments(pages, tables, reports):
     assert "0.0000 failed" in text
     assert "round 1 " in text
     assert re.search(r"<dd>\d+[›‹=?]\d+ \d+[›‹=?]\d+</dd>", page)
-
-
-def test_what_the_judge_wrote_is_shown_where_it_is_kept(tables, tmp_path, reports):
-    store = tmp_path / "responses.sqlite"
-    pair = pl.read_parquet(table_path(tables, "pairwise_judgments")).row(0, named=True)
-    item = f"{pair['query_id']}|{pair['first_id']}|{pair['second_id']}"
-    with sqlite3.connect(store) as connection:
-        connection.execute(
-            "CREATE TABLE responses (id INTEGER PRIMARY KEY, item, response, model, prompt, "
-            "prompt_fingerprint, error, fault)"
-        )
-        row = "INSERT INTO responses VALUES (NULL, ?, ?, 'judge-1', 'pairwise_judge', ?, ?, NULL)"
-        connection.execute(row, (item, "an older answer", "00" * 32, None))
-        connection.execute(row, (item, f"Both bound {reports.hostile}", "ab" * 32, None))
-        connection.execute(row, (item, "cut off", "cd" * 32, "timeout"))
-        connection.execute(row, (pair["query_id"], "no pair", "ef" * 32, None))
-    found = reports.read(reports.write(tables, tmp_path / "report", outside=Outside(store=store)))
-    page = found[page_of("q", pair["query_id"])]
-    text = reports.words(page)
-    assert f"Both bound {reports.hostile}" in text
-    assert "judge-1, prompt pairwise_judge abababababab" in text
-    assert len(re.findall('class="reply"', page)) == 1
-    store.write_bytes(b"no database")
-    reports.write(tables, tmp_path / "report", outside=Outside(store=store))
 
 
 def test_the_data_of_ranks_is_that_of_the_scores(pages, tables, reports):
