@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 REASON_LENGTH = 300
+MASK = "***"
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: BaseException, secret: str = "") -> str:
     """Return an exception's type and message on one line, cut to `REASON_LENGTH` characters.
 
-    Characters that steer a terminal are dropped: a reason is printed as well as stored.
+    Characters that steer a terminal are dropped: a reason is printed as well as stored. `secret` is
+    masked: a server may repeat the key that it got.
     """
     shown = (sign if sign.isprintable() else " " for sign in str(error))
-    message = " ".join("".join(shown).split())
+    message = masked(" ".join("".join(shown).split()), secret)
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
@@ -25,3 +28,20 @@ def mend_of(error: BaseException) -> str:
     if isinstance(error, sqlite3.Error | OSError):
         return "mend that on this machine, such as a full or locked disk, and run again"
     return "mend its card, its weights or its packages, and run again"
+
+
+def masked(text: str, secret: str) -> str:
+    """Return a text that a server sent without the key that it may repeat."""
+    bare = secret.strip()
+    return text.replace(bare, MASK) if bare else text
+
+
+def masked_in(answer: Any, secret: str) -> Any:
+    """Return what JSON became with all its texts masked; numbers and names stay."""
+    if isinstance(answer, str):
+        return masked(answer, secret)
+    if isinstance(answer, list):
+        return [masked_in(one, secret) for one in answer]
+    if isinstance(answer, dict):
+        return {name: masked_in(one, secret) for name, one in answer.items()}
+    return answer

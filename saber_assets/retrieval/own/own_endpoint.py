@@ -19,7 +19,7 @@ from typing import Any
 
 from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.entry import Entry, version_of
-from saber_assets.retrieval.reasons import reason_of
+from saber_assets.retrieval.reasons import masked, masked_in, reason_of
 
 TIMEOUT = 300.0
 """Seconds that an answer may take, unless stated otherwise."""
@@ -39,6 +39,7 @@ ROOM = 65_536
 ROOM_PER_DOCUMENT = 64
 """Bytes of an answer at most."""
 
+BEARER = "Bearer "
 _LONGEST_TOLD = 200
 _TOO_MANY = 429
 _SERVER_FAULT = 500
@@ -149,7 +150,7 @@ def _ask_version(url: str, key: str) -> str:
             ) from error
         raise silent from error
     except (OSError, http.client.HTTPException) as error:
-        raise _down(url, reason_of(error)) from error
+        raise _down(url, reason_of(error, key)) from error
     if header:
         return str(header).strip()
     try:
@@ -195,7 +196,7 @@ class EndpointRetriever:
         room = ROOM + ROOM_PER_DOCUMENT * len(documents)
         answer = self._answer(body, room)
         try:
-            scores = json.loads(answer)["scores"]
+            scores = masked_in(json.loads(answer)["scores"], self._key)
         except (ValueError, TypeError, KeyError) as error:
             raise RuntimeError(f"no JSON object with 'scores': {self._shown(answer)}") from error
         if not isinstance(scores, list):
@@ -211,7 +212,7 @@ class EndpointRetriever:
                 wait = self._after_status(error, last=attempt == TRIES - 1)
             except (OSError, http.client.HTTPException) as error:
                 if attempt == TRIES - 1:
-                    raise _down(self.url, reason_of(error)) from error
+                    raise _down(self.url, reason_of(error, self._key)) from error
                 wait = 0.0
             else:
                 self._failed_in_a_row = 0
@@ -253,9 +254,7 @@ class EndpointRetriever:
 
     def _shown(self, answer: bytes) -> str:
         """Return the beginning of an answer, without the key."""
-        text = answer[:ROOM].decode("utf-8", "replace")
-        text = text.replace(self._key, "***") if self._key else text
-        return text[:_LONGEST_TOLD]
+        return masked(answer.decode("utf-8", "replace"), self._key)[:_LONGEST_TOLD]
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
@@ -271,8 +270,9 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
         """
         there, here = urllib.parse.urlsplit(newurl), urllib.parse.urlsplit(req.full_url)
         if code not in _REDIRECTS or (there.scheme, there.netloc) != (here.scheme, here.netloc):
+            key = str(req.get_header("Authorization", "")).removeprefix(BEARER)
             raise UnavailableError(
-                f"{req.full_url} redirects to {newurl} (status {code})",
+                f"{req.full_url} redirects to {masked(newurl, key)} (status {code})",
                 "give the address that answers itself",
             )
         return urllib.request.Request(  # noqa: S310 (same scheme and host as before)
@@ -288,7 +288,7 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
 
 
 def _headers(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
+    return {"Authorization": f"{BEARER}{key}"} if key else {}
 
 
 def _down(url: str, reason: str) -> UnavailableError:

@@ -14,6 +14,7 @@ from email.message import Message
 from typing import Any
 
 from saber_assets.errors import InputError
+from saber_assets.retrieval.reasons import masked, masked_in
 from saber_assets.retrieval.remote.remote_encoder import shown
 
 TRIES = 8
@@ -24,6 +25,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 LONGEST_ASKED_PAUSE = 300.0
 """Seconds that a server may ask for; it is asked again after them."""
 TIMEOUT = 120.0
+BEARER = "Bearer "
 _PASSING = frozenset({408, 409, 425, 429})
 
 
@@ -50,6 +52,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 class JsonEndpoint:
     """Posts JSON to paths below a URL.
 
+    A server may repeat the headers that it gets. Nothing of an answer leaves this class before
+    their values are masked in it.
+
     Args:
         url: where the paths begin, without the last slash.
         headers: sent with each request; the key is one of them, never a part of the URL.
@@ -71,6 +76,7 @@ class JsonEndpoint:
             raise InputError(f"'{url}' is no http URL", "correct `served` in systems.toml")
         self._url = url.rstrip("/")
         self._headers = {"Content-Type": "application/json", **(headers or {})}
+        self._secrets = [value.removeprefix(BEARER) for value in (headers or {}).values()]
         self._tries, self._timeout, self._sleep = tries, timeout, sleep
         self._reached = False
         self._opener = urllib.request.build_opener(_NoRedirects)
@@ -90,14 +96,15 @@ class JsonEndpoint:
             except urllib.error.HTTPError as error:
                 self._reached = True
                 with error:
-                    text = error.read().decode("utf-8", "replace")
+                    text = self._plain(error.read().decode("utf-8", "replace"))
                 passing = error.code in _PASSING or error.code >= 500
                 if last or not passing:
                     raise StatusError(error.code, text) from None
                 asked = _asked_pause(error.headers, text)
             except (OSError, http.client.HTTPException) as error:
                 if last or (not self._reached and tried >= FIRST_TRIES):
-                    reason = shown(str(getattr(error, "reason", error)) or type(error).__name__)
+                    told = self._plain(str(getattr(error, "reason", error)))
+                    reason = shown(told) or type(error).__name__
                     raise InputError(
                         f"{self._url} doesn't answer ({reason})",
                         "start it or check its URL, then run again: what was answered is kept",
@@ -116,7 +123,18 @@ class JsonEndpoint:
         )
         with self._opener.open(request, timeout=self._timeout) as answer:
             self._reached = True
-            return json.loads(answer.read())
+            content = answer.read()
+        found = json.loads(content)
+        for secret in self._secrets:
+            if secret.strip().encode() in content:  # rarely: vectors are long
+                found = masked_in(found, secret)
+        return found
+
+    def _plain(self, text: str) -> str:
+        """Return a text without what must stay here."""
+        for secret in self._secrets:
+            text = masked(text, secret)
+        return text
 
 
 def _pause(tried: int) -> float:

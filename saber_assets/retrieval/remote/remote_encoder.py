@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from saber_assets.errors import InputError
 from saber_assets.retrieval.dense import Part, RefusedTextError
 from saber_assets.retrieval.encoding.contract import Ids, Side, averaged
+from saber_assets.retrieval.reasons import masked
 
 REVISION = 1
 IN_FLIGHT = 8
@@ -323,8 +324,7 @@ def cut(text: str, count: int) -> list[str]:
 
 def shown(message: str, secret: str = "") -> str:
     """Return what a server said, on one line, without a secret that it may repeat."""
-    line = " ".join(message.split())
-    return (line.replace(secret, "***") if secret else line)[:300]
+    return masked(" ".join(message.split()), secret)[:300]
 
 
 def _requests(inputs: list[Input], at_once: int) -> Iterator[list[Input]]:

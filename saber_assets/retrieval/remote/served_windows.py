@@ -232,6 +232,12 @@ class ServedWindows:
                 except InputError as error:
                     self._fault = error
                     raise
+                except (TextRefusedError, KeyError, TypeError, ValueError) as error:
+                    self._fault = InputError(
+                        f"{self._place} gives no tokens of a short text ({error})",
+                        "check which model it serves",
+                    )
+                    raise self._fault from None
             return self._found
 
     def _choose(self) -> TokenWindows | WholeTexts:
