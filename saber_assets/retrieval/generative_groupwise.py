@@ -42,6 +42,7 @@ class GenerativeGroupwise(AskingRetriever):
         highest: of the scores that the model gives, from 0.
         rounds: groupings, each another one.
         characters: of the whole text at most: the longest documents lose their ends. None: any.
+            A text that the server still finds too long is cut further.
         document_characters: of a document at most, likewise.
     """
 
@@ -71,8 +72,9 @@ class GenerativeGroupwise(AskingRetriever):
             UnansweredError: when a group has no usable answer.
         """
         groups = groups_of(query, documents, self._group_size, self._rounds)
+        shown = [[documents[place] for place in group] for group in groups]
         answers = self._model.ask(
-            [self._question(query, [documents[place] for place in group]) for group in groups]
+            [self._question(query, texts, self._characters) for texts in shown]
         )
         sums = np.zeros(len(documents))
         for number, (group, given) in enumerate(zip(groups, answers, strict=True)):
@@ -83,14 +85,21 @@ class GenerativeGroupwise(AskingRetriever):
             sums[group] += np.asarray(given[0], dtype=np.float64)
         return np.round(sums / (self._rounds * self._highest), DECIMALS)
 
-    def _question(self, query: str, documents: Sequence[str]) -> Question[list[float]]:
+    def _question(
+        self, query: str, documents: Sequence[str], characters: int | None
+    ) -> Question[list[float]]:
+        """Return what is asked about a group; the ends of documents that are too long are cut."""
         shown = [_LINES.sub(" ", text)[: self._document_characters] for text in documents]
-        if self._characters is not None:
+        if characters is not None:
             around = len(self._text(query, [""] * len(shown)))
-            longest = common_length([len(text) for text in shown], self._characters - around)
+            longest = common_length([len(text) for text in shown], characters - around)
             shown = [text[:longest] for text in shown]
-        label = f"{label_of(query)}|{label_of(*documents)}"
-        return Question(self._text(query, shown), label, self._reader(len(documents)))
+        return Question(
+            self._text(query, shown),
+            f"{label_of(query)}|{label_of(*documents)}",
+            self._reader(len(documents)),
+            lambda room: self._question(query, documents, room),
+        )
 
     def _text(self, query: str, documents: Sequence[str]) -> str:
         numbered = "".join(f"[{place}]. {text}\n\n" for place, text in enumerate(documents, 1))

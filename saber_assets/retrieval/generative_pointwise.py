@@ -51,6 +51,7 @@ class GenerativePointwise(AskingRetriever):
         read: reads the score out of a reply, or raises ReplyError.
         instruction: what stands in the template's {instruction}.
         characters: of the whole text at most: a longer document loses its end. None: any number.
+            A text that the server still finds too long is cut further.
         document_characters: of a document at most, likewise.
     """
 
@@ -79,7 +80,9 @@ class GenerativePointwise(AskingRetriever):
         Raises:
             UnansweredError: when a pair has no usable answer.
         """
-        answers = self._model.ask([self._question(query, text) for text in documents])
+        answers = self._model.ask(
+            [self._question(query, text, self._characters) for text in documents]
+        )
         lost = [
             f"first document number {number}: {scores.reason}"
             for number, scores in enumerate(answers, 1)
@@ -101,13 +104,18 @@ class GenerativePointwise(AskingRetriever):
         other._instruction = text
         return other
 
-    def _question(self, query: str, document: str) -> Question[float]:
+    def _question(self, query: str, document: str, characters: int | None) -> Question[float]:
         """Return what is asked about a pair; the end of a document that is too long is cut."""
         shown = document[: self._document_characters]
-        if self._characters is not None:
+        if characters is not None:
             around = len(self._text(query, ""))
-            shown = shown[: max(0, self._characters - around)]
-        return Question(self._text(query, shown), label_of(query, document), self._read)
+            shown = shown[: max(0, characters - around)]
+        return Question(
+            self._text(query, shown),
+            label_of(query, document),
+            self._read,
+            lambda room: self._question(query, document, room),
+        )
 
     def _text(self, query: str, document: str) -> str:
         return filled(self._template, query=query, document=document, instruction=self._instruction)

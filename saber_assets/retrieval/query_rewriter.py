@@ -128,10 +128,18 @@ class RewritingRetriever(AskingRetriever):
 
     def _rewrite(self, queries: Sequence[str]) -> None:
         asked = [query for query in dict.fromkeys(queries) if query not in self._known]
-        questions = [
-            Question(filled(self._template, query=query), label_of(query), _text) for query in asked
-        ]
+        questions = [self._question(query, len(query)) for query in asked]
         self._known.update(zip(asked, self._model.ask(questions), strict=True))
+
+    def _question(self, query: str, characters: int) -> Question[str]:
+        """Return what is asked about a query; the end of one that is too long is cut."""
+        around = len(filled(self._template, query=""))
+        return Question(
+            filled(self._template, query=query[:characters]),
+            label_of(query),
+            _text,
+            lambda room: self._question(query, max(0, room - around)),
+        )
 
     def _hand_on(self, method: str, *arguments: Any) -> None:
         found = getattr(self._retriever, method, None)

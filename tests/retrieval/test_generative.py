@@ -39,6 +39,7 @@ from saber_assets.retrieval.remote.served_chat import (
     Wording,
     characters_for,
     filled,
+    lengths,
 )
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.systems import load_systems, shipped_systems
@@ -248,6 +249,107 @@ def test_a_long_document_loses_its_end_and_nothing_else(tmp_path) -> None:
     assert characters_for(10, 5) == 0
 
 
+def too_long(tokens: int, window: int) -> str:
+    return (
+        'the endpoint answered with status 400: {"error":{"message":"This model\'s maximum context '
+        f"length is {window} tokens. However, your request has {tokens} input tokens"
+    )
+
+
+def limited(window: int, answer: Callable[[str], str]) -> Chat:
+    """A server with a window, whose tokenizer makes a token of each character but a space."""
+
+    def told(request):
+        tokens = sum(character != " " for character in said_all(request))
+        if tokens > window:
+            return Reply(None, error=too_long(tokens, window))
+        return answer(said(request))
+
+    return Chat(told)
+
+
+def documents_said(chat: Chat, window: int) -> list[int]:
+    """Return the lengths of the documents that were answered."""
+    texts = [said(request).split(" ## ")[1] for request in chat.asked]
+    return sorted(len(text) for text in texts if len(text.replace(" ", "")) <= window - 3)
+
+
+@pytest.mark.parametrize("in_flight", [None, 4])
+def test_what_the_server_finds_too_long_is_cut_until_it_fits(in_flight) -> None:
+    window = 1000
+    chat = limited(window, lambda text: "<score>1</score>")
+    retriever = of_scores(chat, characters=characters_for(window + 128, None))
+    retriever.in_flight = in_flight
+    documents = ["x" * 5000, "y  " * 5000, "short", "w" * 1500, "z" * 996]
+    assert retriever.score("q", documents).tolist() == [1.0] * 5
+    found = documents_said(chat, window)
+    # cut as little as the lengths allow, and equally; what fits isn't cut further
+    first = 2 * window - len("q ## ")
+    cut = next(length for length in lengths() if length < window) - len("q ## ")
+    assert found == sorted([cut, first, len("short"), cut, 996])
+    assert cut + 5 > 0.8 * window
+    assert len(chat.asked) < 5 + 2 * 5
+    again = limited(window, lambda text: "<score>1</score>")
+    of_scores(again, characters=2 * window).score("q", documents[::-1])
+    assert documents_said(again, window) == found
+
+
+def test_a_query_that_can_not_be_cut_fails_with_the_servers_words() -> None:
+    chat = limited(50, lambda text: "<score>1</score>")
+    with pytest.raises(UnansweredError, match="maximum context length is 50 tokens"):
+        of_scores(chat).score("q" * 100, ["d" * 1000])
+    assert len(chat.asked) < 20
+    assert said(chat.asked[-1]) == "q" * 100 + " ## "
+
+
+def test_what_is_refused_for_another_reason_is_asked_once() -> None:
+    chat = Chat(lambda request: Reply(None, error="the endpoint answered with status 400: top_k"))
+    with pytest.raises(UnansweredError, match="top_k"):
+        of_scores(chat).score("q", ["d" * 100])
+    assert len(chat.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "'max_tokens' is too large: 500. This model's maximum context length is 4096 tokens",
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+        "max_tokens must be at least 1, got -186.",
+        "request (9412 tokens) exceeds the available context size (8192 tokens)",
+        "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.",
+    ],
+)
+def test_servers_say_it_in_many_ways(body) -> None:
+    def answer(request):
+        if len(said(request)) < 500:
+            return "<score>7</score>"
+        return Reply(None, error=f"the endpoint answered with status 400: {body}")
+
+    assert of_scores(Chat(answer)).score("q", ["d" * 1000]).tolist() == [7.0]
+
+
+def test_groups_and_rewrites_are_cut_as_well() -> None:
+    from saber_assets.retrieval.generative_groupwise import GenerativeGroupwise
+
+    def scores(text: str) -> str:
+        return '{"[1]": 5, "[2]": 3, "[3]": 8}'
+
+    chat = limited(600, scores)
+    grouped = GenerativeGroupwise(
+        served(chat), "{query} {documents}", group_size=3, highest=10, characters=1200
+    )
+    assert sorted(grouped.score("q", ["x" * 900, "y" * 50, "z" * 700])) == [0.3, 0.5, 0.8]
+    texts = said(chat.asked[-1])
+    assert texts.count("y") == 50
+    assert texts.count("x") == texts.count("z") > 200
+
+    rewriter = RewritingRetriever(served(limited(100, str.upper)), "r: {query}", Base())
+    (rewrite,) = rewriter.rewrites("q" * 300)
+    assert rewrite == "R: " + "Q" * (len(rewrite) - 3)
+    assert 80 <= len(rewrite) <= 101
+
+
 def test_slots_in_texts_are_left_alone() -> None:
     assert filled("{query}|{document}|{x}", query="{document}", document="{query}") == (
         "{document}|{query}|{x}"
@@ -291,10 +393,12 @@ def said_all(request) -> str:
     return " ".join(message["content"] for message in request.messages)
 
 
-def of_scores(chat: Chat):
+def of_scores(chat: Chat, characters: int | None = None):
     from saber_assets.retrieval.generative_pointwise import GenerativePointwise
 
-    return GenerativePointwise(served(chat), "{query} ## {document}", score_reader(100))
+    return GenerativePointwise(
+        served(chat), "{query} ## {document}", score_reader(100), characters=characters
+    )
 
 
 def pools() -> tuple[pl.DataFrame, pl.DataFrame]:

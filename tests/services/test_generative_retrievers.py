@@ -52,6 +52,8 @@ class Server:
         server = self
 
         class Handler(BaseHTTPRequestHandler):
+        self.window: int | None = None
+        """Characters of the longest text that is answered."""
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
@@ -61,10 +63,13 @@ class Server:
                     server.now += 1
                     server.most = max(server.most, server.now)
                 time.sleep(0.005)
-                data = json.dumps(answer(json.loads(text))).encode()
+                body = json.loads(text)
+                length = len(body["messages"][-1]["content"])
+                fits = server.window is None or length <= server.window
+                data = json.dumps(answer(body) if fits else refusal(length, server.window)).encode()
                 with server.lock:
                     server.now -= 1
-                self.send_response(200)
+                self.send_response(200 if fits else 400)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
@@ -89,6 +94,13 @@ class Server:
 def share(text: str) -> float:
     query, document = (set(re.findall(r"\w+", part)) for part in text.split("\n--\n"))
     return min(0.99, 0.01 + len(query & document) / (len(query | document) or 1))
+def refusal(length: int, window: int | None) -> dict:
+    told = (
+        f"This model's maximum context length is {window} tokens. However, you requested {length}"
+    )
+    return {"error": {"message": told, "type": "BadRequestError", "param": None, "code": 400}}
+
+
 
 
 def answer(body: dict) -> dict:
@@ -160,6 +172,24 @@ def test_no_pair_is_asked_twice_and_the_score_is_the_probability(workdir, server
 def test_a_server_that_is_gone_ends_the_row_in_one_sentence(workdir, server) -> None:
     settings = with_rows(workdir, server.url, outage_seconds=0.5, attempts=1)
     server.close()
+def test_no_query_is_lost_to_the_length_of_its_documents(workdir, server) -> None:
+    settings = with_rows(workdir, server.url)
+    pools, corpus = tables(workdir)
+    queries = corpus.filter(pl.col("problem_id").is_in(pools["query_id"].implode()))
+    longest = (queries["problem"].str.len_chars() + queries["solution"].str.len_chars()).max()
+    server.window = 100 + longest
+    scores, failures = scored(settings, "asked")
+    assert (failures.height, scores.height) == (0, 3 * pools.height)
+    lengths = {text: len(json.loads(text)["messages"][-1]["content"]) for text in server.bodies}
+    refused = sum(length > server.window for length in lengths.values())
+    assert 0 < refused < len(lengths)
+
+    asked = len(server.bodies)
+    again, _ = scored(settings, "asked")
+    assert again.equals(scores)
+    assert len(server.bodies) - asked == refused  # those that cost nothing
+
+
     with pytest.raises(InputError) as caught:
         scored(settings, "asked")
     assert "127.0.0.1" in str(caught.value)

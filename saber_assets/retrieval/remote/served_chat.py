@@ -10,23 +10,32 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from saber_assets.asking import Asker, ChatModel, ChatReply, Failure, Repeat
 
-REVISION = 1
+REVISION = 2
 RE_ASKS = 2
 """How often a reply that can't be used is asked for again."""
 QUERIES_IN_FLIGHT = 8
 """Queries that are scored at the same time: the last answers of one leave no server idle."""
 CHARACTERS_PER_TOKEN = 2.0
-"""Fewer than formulas have in any usual tokenizer: what is cut by them fits."""
+"""For a first cut: prose has more, formulas may have one. What then is too long, is cut further."""
 MARGIN = 128
 """Tokens of a window that are left for what a chat template adds."""
 AS_IT_IS = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 """A chat template that adds nothing."""
 _LABEL_BYTES = 6
+LONGEST = 1 << 20
+"""Characters: the first of the lengths to which texts are cut."""
 
+_TOO_LONG = re.compile(
+    r"status 413\b|status (?:400|422)\b.*(?:context|too long|reduce the length|max_model_len"
+    r"|maximum \w+ length|inputs?\W* tokens?|must be at least 1, got)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How endpoints refuse a text for its length: vLLM, SGLang, TGI, llama.cpp, hosted ones."""
 T = TypeVar("T")
 
 
@@ -114,7 +123,8 @@ class Wording:
         return [{"role": "system", "content": self.system_prompt}, asked]
 
 
-class Question(NamedTuple, Generic[T]):
+@dataclass(frozen=True)
+class Question(Generic[T]):
     """A text for a model.
 
     Attributes:
@@ -122,11 +132,19 @@ class Question(NamedTuple, Generic[T]):
         label: what it is about, noted with the answers.
         read: reads a reply, or raises ReplyError.
     """
+        within: the same question in at most so many characters, or in as few as it can have.
 
     text: str
     label: str
     read: Callable[[ChatReply], T]
 
+    within: Callable[[int], Question[T]]
+
+    def shorter(self) -> Question[T] | None:
+        """Return it cut to the next of `lengths`; None where it has nothing more to lose."""
+        room = next((length for length in lengths() if length < len(self.text)), 0)
+        cut = self.within(room)
+        return cut if len(cut.text) < len(self.text) else None
 
 class ServedModel:
     """Asks a model behind an endpoint; answers are kept, so that none is paid for twice.
@@ -153,7 +171,7 @@ class ServedModel:
         count = self.wording.samples
         items = [(question, number) for question in questions for number in range(count)]
         with self._chat.use() as chat:
-            answers = self._answers(Asker(chat, RE_ASKS), items)
+            answers = self._fitting(Asker(chat, RE_ASKS), items)
         return [_together(answers[at : at + count]) for at in range(0, len(answers), count)]
 
     def forget(self) -> None:
@@ -165,6 +183,21 @@ class ServedModel:
         return self._chat.use()
 
     def _answers(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
+    def _fitting(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
+        """Return the answers; a question that the server finds too long is cut and asked again."""
+        answers = self._answers(asker, items)
+        cut = {}
+        for place, ((question, number), answer) in enumerate(zip(items, answers, strict=True)):
+            if isinstance(answer, Failure) and _TOO_LONG.search(answer.reason):
+                shorter = question.shorter()
+                if shorter is not None:
+                    cut[place] = (shorter, number)
+        if cut:
+            again = self._fitting(asker, list(cut.values()))
+            for place, answer in zip(cut, again, strict=True):
+                answers[place] = answer
+        return answers
+
         if self.in_flight is None or not items:
             return self._ask(asker, items)
         executor = ThreadPoolExecutor(self.in_flight)
@@ -256,7 +289,19 @@ def label_of(*texts: str) -> str:
 
 
 def characters_for(window: int | None, answer: object) -> int | None:
-    """Return how many characters a text may have, or None where nobody knows the window.
+@cache
+def lengths() -> tuple[int, ...]:
+    """Return the lengths to which texts are cut, each 4/5 of the one before, down to 0.
+
+    They are the same for all texts, so that documents of a query are cut alike.
+    """
+    found = [LONGEST]
+    while found[-1]:
+        found.append(found[-1] * 4 // 5)
+    return tuple(found)
+
+
+    """Return how many characters a text may have at first, or None where nobody knows the window.
 
     Args:
         window: tokens, those of the answer included.
