@@ -115,8 +115,8 @@ def print_calls(plan: Any) -> None:
 def _print_retriever_calls(plan: Any) -> None:
     """Print what retrievers will ask models of their own."""
     for name, count in plan.retriever_calls.items():
-        asked = "a number of questions not known yet" if count is None else f"{count:,} questions"
-        line = f"retriever {name} asks its own model at most {asked}, not counted above"
+        known = f"at most {count:,} questions" if count is not None else "questions not counted yet"
+        line = f"retriever {name} asks its own model {known}, not in these sums"
         Console(highlight=False).print(escape(line), soft_wrap=True)
 
 

@@ -15,7 +15,8 @@ def retriever_calls(
 ) -> dict[str, int | None]:
     """Return the most questions of each retriever that asks a model; others are left out.
 
-    Questions with kept answers are counted as well: they aren't asked again.
+    Questions with kept answers are counted as well, though they aren't put again. One that is put
+    again, because its reply can't be read or the server wants it shorter, counts once.
 
     Args:
         names: of the retrievers that are to be scored.
