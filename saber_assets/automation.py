@@ -17,6 +17,7 @@ from saber_assets.kept_scores import (
     latest,
     scores_version,
     why_due,
+    why_to_score,
 )
 from saber_assets.request_policy import (
     Attempt,
@@ -30,25 +31,24 @@ from saber_assets.retrieval.assets import POOL, RETRIEVERS
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES
 from saber_assets.retrievers import retrievers_of
+from saber_assets.run_tags import (
+    BOARD_TAG,
+    BUILD_TAG,
+    KEY_TAG,
+    LANE_TAG,
+    PARTITION_TAG,
+    REASON_TAG,
+)
 from saber_assets.sources import source_events
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
 from saber_resources.errors import SetupError
 from saber_resources.lock import is_held
 from saber_resources.settings import Settings, load_settings
-from saber_resources.warehouse import is_table_file, table_files, table_path
+from saber_resources.warehouse import table_files
 
 SCORES = dg.AssetSelection.assets(RETRIEVER_SCORES.name, RETRIEVER_FAILURES.name)
 BOARD = dg.AssetSelection.assets(QUERY_MEASURES.name).downstream()
 
-KEY_TAG = "saber/key"
-"""Of a run: what it was requested for, see `Due.key`."""
-LANE_TAG = "saber/lane"
-"""Of a run: "model" or "light"; the instance limits how many of each go on at once."""
-BOARD_TAG = "saber/board"
-PARTITION_TAG = "dagster/partition"
-RUNTIME_TAG = "dagster/max_runtime"
-LONGEST_RUN = 24 * 3_600
-"""Seconds after which a scoring is ended: a retriever that hangs must not hold up the others."""
 SLOTS = 3
 """Of the pool of retrievers, where nobody has set another limit: a model and two light ones."""
 QUIET_AT_LATEST = 600.0
@@ -57,8 +57,6 @@ QUIET_AT_LATEST = 600.0
 SEEN = "seen"
 """In the cursor of the board's sensor: what it saw last, and since when that has been changing."""
 
-BUILD_TAG = "saber/build"
-"""Of the runs of `saber build`."""
 UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -219,13 +217,10 @@ def _due(
     for name, entry in entries.items():
         if entry.missing() is not None:
             continue
-        reason = why_due(instance, entry)
-        if reason is None:
-            file = table_path(settings.workdir.tables, RETRIEVER_SCORES.name, name)
-            reason = None if is_table_file(file) else "its file is gone"
+        reason = why_to_score(instance, entry, settings.workdir.tables)
         if reason is not None:
             made_from = {"version": entry.version, **input_versions(instance, name)}
-            found.append(Due(name, key_of(made_from), reason))
+            found.append(Due(name, key_of(name, made_from), reason))
     return found
 
 
@@ -233,8 +228,7 @@ def _request(due: Due, entry: Entry) -> dg.RunRequest:
     tags = {
         KEY_TAG: due.key,
         LANE_TAG: "light" if entry.is_light() else "model",
-        RUNTIME_TAG: str(LONGEST_RUN),
-        "saber/reason": due.reason,
+        REASON_TAG: due.reason,
     }
     return dg.RunRequest(partition_key=due.name, tags=tags)
 
@@ -276,7 +270,7 @@ def _due_board(instance: dg.DagsterInstance, entries: Mapping[str, Entry]) -> Du
     }
     ratings = data_version(instance, RELEVANCE_RATINGS.name)
     measured = latest(instance, QUERY_MEASURES.name)
-    due = Due("board", key_of({**scores, "": ratings}), "scores or ratings changed")
+    due = Due("board", key_of("board", {**scores, "": ratings}), "scores or ratings changed")
     if not scores:
         return None
     if measured is None:
@@ -319,7 +313,7 @@ def _board_result(
     under_way = [due.name] if _board_under_way(context.instance) else []
     found = decide([due], known, under_way, ended, now)
     requested = [
-        dg.RunRequest(tags={BOARD_TAG: due.key, "saber/reason": due.reason}) for _ in found.requests
+        dg.RunRequest(tags={BOARD_TAG: due.key, REASON_TAG: due.reason}) for _ in found.requests
     ]
     noted = Attempt(due.key, 0, now) if requested else noted
     return dg.SensorResult(

@@ -6,12 +6,12 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from saber_assets.run_tags import PARTITION_TAG
 from saber_assets.table import Table
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table
 
 Verdict = tuple[bool, Mapping[str, Any]]
-PARTITION_TAG = "dagster/partition"
 
 
 def table_check(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import dagster as dg
 
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrieval.tables import RETRIEVER_SCORES
+from saber_resources.warehouse import is_table_file, table_path
 
 DATA_TAG = "dagster/data_version"
 INPUT_TAG = "dagster/input_data_version/"
@@ -28,6 +31,14 @@ def why_due(instance: dg.DagsterInstance, entry: Entry) -> str | None:
     """Return why a retriever is to be scored, or None where its scores count."""
     event = latest(instance, RETRIEVER_SCORES.name, entry.name)
     return "never scored" if event is None else why_stale(instance, entry, event)
+
+
+def why_to_score(instance: dg.DagsterInstance, entry: Entry, tables: Path) -> str | None:
+    """Return why a retriever is to be scored, or None where its scores count and are there."""
+    reason = why_due(instance, entry)
+    if reason is None and not is_table_file(table_path(tables, RETRIEVER_SCORES.name, entry.name)):
+        return "its file is gone"
+    return reason
 
 
 def why_stale(
@@ -61,8 +72,18 @@ def latest(
     instance: dg.DagsterInstance, name: str, partition: str | None = None
 ) -> dg.AssetMaterialization | None:
     """Return how a table, or one of its partitions, was made last."""
+    made = latest_and_when(instance, name, partition)
+    return None if made is None else made[0]
+
+
+def latest_and_when(
+    instance: dg.DagsterInstance, name: str, partition: str | None = None
+) -> tuple[dg.AssetMaterialization, float] | None:
+    """Return the same, and when that was, in seconds since 1970."""
     wanted = dg.AssetRecordsFilter(
         asset_key=dg.AssetKey(name), asset_partitions=None if partition is None else [partition]
     )
     records = instance.fetch_materializations(wanted, limit=1).records
-    return records[0].asset_materialization if records else None
+    if not records or records[0].asset_materialization is None:
+        return None
+    return records[0].asset_materialization, records[0].timestamp

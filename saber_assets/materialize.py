@@ -38,6 +38,7 @@ def declare(
     version: int,
     values: Values,
     kinds: Sequence[str] = (),
+    always: bool = True,
 ) -> dict[str, dg.AssetOut]:
     """Return the `outs` of a multi-asset that makes these tables.
 
@@ -47,6 +48,7 @@ def declare(
         version: raised by hand when the algorithm changes what it makes.
         values: see `Values`; any change makes the asset stale.
         kinds: shown in the graph, besides polars and parquet.
+        always: False where a run may find that there is nothing to do, and hand nothing over.
     """
     return {
         table.name: dg.AssetOut(
@@ -55,6 +57,7 @@ def declare(
             code_version=code_version(version, values),
             io_manager_key="tables",
             owners=OWNERS,
+            is_required=always,
             kinds={"polars", "parquet", *kinds},
             metadata={
                 "dagster/column_schema": column_schema(table),

@@ -102,9 +102,9 @@ def decide(
     return found
 
 
-def key_of(values: Mapping[str, str | None]) -> str:
-    """Return a short hash of versions."""
-    content = json.dumps(dict(values), sort_keys=True)
+def key_of(name: str, values: Mapping[str, str | None]) -> str:
+    """Return a short hash of what is made and of the versions that it is made from."""
+    content = json.dumps([name, dict(values)], sort_keys=True)
     return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
 

@@ -19,6 +19,7 @@ from saber_assets.materialize import NOTE_KEY
 from saber_assets.retrieval.assets import RETRIEVERS
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrievers import retrievers_of
+from saber_assets.run_tags import BUILD_TAG
 from saber_assets.sources import source_events
 from saber_resources.errors import CheckError, SetupError
 from saber_resources.lock import hold
@@ -31,7 +32,6 @@ from saber_services.staleness import Survey, survey
 
 FUNNEL = CORPUS_FUNNEL.name
 RUN_TAG = "saber/run"
-BUILD_TAG = "saber/build"
 RUN_CONFIG = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 Announce = Callable[[str], None]

@@ -13,7 +13,7 @@ from dagster import AssetKey
 
 from saber_assets.content_hash import content_hash
 from saber_assets.evaluation.assets import PARTITIONS_KEY
-from saber_assets.kept_scores import DATA_TAG, INPUT_TAG
+from saber_assets.kept_scores import DATA_TAG, INPUT_TAG, latest_and_when
 from saber_assets.materialize import VALUES_KEY
 from saber_assets.publishing.assets import ORIGIN_KEY
 from saber_assets.retrieval.entry import Entry
@@ -133,7 +133,7 @@ def _state(
     entries: Mapping[str, Entry],
 ) -> AssetState:
     name = node.key.to_user_string()
-    made = latest(instance, node.key, partition)
+    made = latest_and_when(instance, name, partition)
     if made is None:
         return AssetState(name, partition, "missing", ("never made",))
     event, made_at = made
@@ -181,22 +181,6 @@ def _changed_outside(file: Path, state: AssetState) -> bool:
     except (OSError, pl.exceptions.PolarsError):
         return True
     return content_hash(frame) != state.data_version
-
-
-def latest(
-    instance: dg.DagsterInstance, key: AssetKey, partition: str | None
-) -> tuple[dg.AssetMaterialization, float] | None:
-    """Return the last materialization of an asset or a partition, and when that was."""
-    records = instance.fetch_materializations(
-        dg.AssetRecordsFilter(
-            asset_key=key, asset_partitions=None if partition is None else [partition]
-        ),
-        limit=1,
-    ).records
-    if not records:
-        return None
-    event = records[0].asset_materialization
-    return None if event is None else (event, records[0].timestamp)
 
 
 def _code_reasons(node: Any, event: dg.AssetMaterialization) -> list[str]:

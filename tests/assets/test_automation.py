@@ -6,20 +6,13 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from saber_assets.automation import (
-    BOARD_TAG,
-    KEY_TAG,
-    LANE_TAG,
-    SLOTS,
-    board_sensor,
-    re_evaluation,
-    retriever_sensor,
-)
+from saber_assets.automation import SLOTS, board_sensor, re_evaluation, retriever_sensor
 from saber_assets.definitions import build_definitions
 from saber_assets.kept_scores import DATA_TAG, INPUT_TAG
 from saber_assets.retrieval.assets import POOL, RETRIEVERS
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
 from saber_assets.retrievers import retrievers_of
+from saber_assets.run_tags import BOARD_TAG, KEY_TAG, LANE_TAG
 from saber_resources.lock import hold
 from saber_resources.settings import save_settings
 
@@ -184,6 +177,16 @@ def test_failures_back_off_are_shown_and_end(place):
     assert "given up after 4 attempts" in place.scorings()[1]
     place.make("deduped_corpus", "b2")
     assert place.scorings()[0] == ["bm25", "random"], "another benchmark, another chance"
+
+
+def test_retrievers_of_one_version_do_not_share_their_waits(place):
+    place.rate()
+    assert place.scorings()[0] == ["bm25", "random"]
+    place.plug_in("1")
+    text = PLUG_IN.format(version="1").replace("Mine", "Theirs")
+    (place.settings.workdir.root / "retrievers" / "theirs.py").write_text(text)
+    assert place.scorings()[0] == ["mine", "theirs"]
+    assert len({request.tags[KEY_TAG] for request in place.requests}) == 2
 
 
 def test_a_run_of_a_killed_build_is_not_waited_for(place):

@@ -15,7 +15,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from saber_assets.automation import KEY_TAG
+from saber_assets.run_tags import KEY_TAG
 from saber_resources.settings import load_settings, save_settings
 from saber_resources.warehouse import read_table
 from saber_services.builder import build, open_board

@@ -57,8 +57,12 @@ def test_cursors_of_another_kind_hold_nothing():
 
 
 def test_keys_do_not_depend_on_order():
-    assert key_of({"a": "1", "b": None}) == key_of({"b": None, "a": "1"})
-    assert key_of({"a": "1"}) != key_of({"a": "2"})
+    assert key_of("x", {"a": "1", "b": None}) == key_of("x", {"b": None, "a": "1"})
+    assert key_of("x", {"a": "1"}) != key_of("x", {"a": "2"})
+
+
+def test_what_has_another_name_has_another_key():
+    assert key_of("mine", {"version": "1"}) != key_of("other", {"version": "1"})
 
 
 @settings(max_examples=60, deadline=None)
