@@ -18,6 +18,10 @@ HEADROOM = 1.25
 """Memory for a batch, on top of that for the weights."""
 
 
+REACHED = ("api",)
+"""Families whose own address a card's `served` replaces."""
+
+
 class Need(NamedTuple):
     """What a system lacks.
 
@@ -88,6 +92,9 @@ def _needs_of(
         flag = " --trust-request-chat-template" if system.raw_prompt else ""
         sentence = f"an endpoint: vllm serve {model}{flag}, then served = its URL in systems.toml"
         found.append(Need("endpoint", sentence))
+    if system.served is not None and system.family not in REACHED and not can_be_served(system):
+        how = "remove served from systems.toml, which has no effect"
+        found.append(Need("driver", f"a driver for {system.family} behind an endpoint: {how}"))
     if driver.weights:
         found += _needs_of_weights(system, systems, machine)
     return found

@@ -102,6 +102,22 @@ def test_a_gated_model_asks_for_its_licence(tmp_path: Path) -> None:
     assert "HF_TOKEN" not in sentence(HF_TOKEN="t")
 
 
+@pytest.mark.parametrize("name", ["qwen3-reranker-0.6b", "gte-colbert", "splade-code-0.6b", "bm25"])
+def test_an_endpoint_that_nothing_would_ask_is_refused(tmp_path: Path, name: str) -> None:
+    system = SYSTEMS[name].model_copy(update={"served": "http://127.0.0.1:1/v1"})
+    needs = [need for need in lacking(system, SYSTEMS, machine(tmp_path)) if need.kind == "driver"]
+    assert [need.sentence for need in needs] == [
+        f"a driver for {system.family} behind an endpoint: remove served from systems.toml, which "
+        "has no effect"
+    ]
+
+
+@pytest.mark.parametrize("name", ["qwen3-embedding-8b", "rank1-7b", "gemini-001"])
+def test_an_endpoint_that_is_asked_is_not_refused(tmp_path: Path, name: str) -> None:
+    system = SYSTEMS[name].model_copy(update={"served": "http://127.0.0.1:1/v1"})
+    assert "driver" not in [need.kind for need in lacking(system, SYSTEMS, machine(tmp_path))]
+
+
 def test_a_rewriter_needs_what_is_behind_it(tmp_path: Path) -> None:
     needs = lacking(SYSTEMS["inf-x-retriever"], SYSTEMS, machine(tmp_path))
     told = " ".join(need.sentence for need in needs)
