@@ -11,6 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+REVISION = 1
+"""Raised whenever a text may have other formulas than before."""
+
 _ENVIRONMENTS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign"
 _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<display>.+?)(?<!\\)\$\$"

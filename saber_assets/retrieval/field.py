@@ -33,8 +33,14 @@ _WORDS = {
     "weights",
     "served",
     "accepted_code",
+    "key_variable",
+    "size",
+    "parameters",
+    "type_code",
+    "backends",
 }
-"""Fields that decide no score: words about a system, and places of it."""
+"""Fields that decide no score: words about a system, and places of it. Of the backends only the one
+that runs it does, and stands beside them, as its driver."""
 
 
 def system_entry(system: System, around: Surroundings) -> Entry:
@@ -68,10 +74,17 @@ def _version(system: System, driver: Driver | None, around: Surroundings) -> str
         {
             "system": values,
             "behind": _version_behind(system.base, around),
+            "built_in": _version_built_in(system),
             "weights": around.weights_print(system) if weighs else "served",
             **made,
         }
     )
+
+
+def _version_built_in(system: System) -> str | None:
+    """Return the version of the built-in retriever that a lexical system is."""
+    found = BUILTIN.get(system.model or "") if system.family == "lexical" else None
+    return None if found is None else found.version
 
 
 def _version_behind(name: str | None, around: Surroundings) -> str | None:

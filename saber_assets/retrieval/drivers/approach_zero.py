@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saber_assets.corpus import formulas
 from saber_assets.retrieval import formula_search
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.protocol import Retriever
@@ -17,7 +18,7 @@ DRIVER = Driver(
     family="formula-search",
     backend="pya0",
     make=make,
-    revision=(formula_search.REVISION,),
+    revision=(formula_search.REVISION, formulas.REVISION),
     packages=("pya0",),
     install="pip install pya0",
     distributions=("pya0",),
