@@ -11,7 +11,15 @@ import polars as pl
 from saber_assets.errors import InputError
 from saber_assets.kept_scores import latest, why_to_score
 from saber_assets.materialize import NOTE_KEY, declare, hand_over
-from saber_assets.retrieval.encoding.gate import PARITY_KEY, Gated, Outcome, pass_gate, passed, told
+from saber_assets.retrieval.encoding.gate import (
+    PARITY_KEY,
+    PLACE,
+    Gated,
+    Outcome,
+    pass_gate,
+    passed,
+    told,
+)
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.own.precomputed import PrecomputedScores
 from saber_assets.retrieval.protocol import Retriever
@@ -113,7 +121,7 @@ def _scored(
     if isinstance(retriever, PrecomputedScores) and retriever.note():
         made[NOTE_KEY] = f"{name}: {retriever.note()}"
     if parity is not None:
-        made |= {PARITY_KEY: dict(parity), "parity": told(parity)}
+        made |= {PARITY_KEY: {**parity, PLACE: entry.place}, "parity": told(parity)}
     return frames, made
 
 
@@ -150,6 +158,8 @@ def _parity(
 ) -> Outcome | None:
     """Return what came of the parity gate, at this scoring or at an earlier one of this version.
 
+    An endpoint that moved to another address is compared anew: it may serve another model.
+
     Raises:
         BlockedError: when the row must not be scored.
     """
@@ -164,11 +174,12 @@ def _parity(
 
 
 def _earlier_parity(instance: dg.DagsterInstance, entry: Entry) -> Mapping[str, Any] | None:
-    """Return the outcome that is kept with the scores of this version of a retriever."""
+    """Return the outcome that is kept with scores of this version of a retriever, at this place."""
     event = latest(instance, RETRIEVER_SCORES.name, entry.name)
     if event is None:
         return None
     version, kept = (event.metadata.get(name) for name in (VERSION_KEY, PARITY_KEY))
     if version is None or version.value != entry.version or kept is None:
         return None
-    return kept.value if isinstance(kept.value, Mapping) else None
+    found = kept.value if isinstance(kept.value, Mapping) else {}
+    return found if found.get(PLACE, "") == entry.place else None

@@ -44,6 +44,8 @@ class Entry:
         version_known: False while nobody can tell its version, as its file or server is gone; its
             last scores then count.
         light: it runs no model, and may be scored while another one does.
+        place: hash of the addresses that serve it; "" for what runs here. It decides no score,
+            but whether what was found of another place holds.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Entry:
     settings: tuple[str, ...] = field(default=SETTINGS, kw_only=True)
     version_known: bool = field(default=True, kw_only=True)
     light: bool = field(default=False, kw_only=True)
+    place: str = field(default="", kw_only=True)
 
     def is_light(self) -> bool:
         """Tell whether it may be scored while a model runs."""

@@ -58,6 +58,7 @@ def system_entry(system: System, around: Surroundings) -> Entry:
         factory=partial(_make, system, driver, around),
         install=EXTRA,
         fault=fault,
+        place=_place(system, around),
     )
 
 
@@ -79,6 +80,16 @@ def _version(system: System, driver: Driver | None, around: Surroundings) -> str
             **made,
         }
     )
+
+
+def _place(system: System, around: Surroundings) -> str:
+    """Return a hash of the endpoints of a system and of what stands behind it, "" without any."""
+    found = []
+    below: System | None = system
+    while below is not None:
+        found.append(below.served)
+        below = around.systems.get(below.base or "")
+    return version_of({"served": found}) if any(found) else ""
 
 
 def _version_built_in(system: System) -> str | None:

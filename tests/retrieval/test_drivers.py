@@ -92,3 +92,17 @@ def test_no_driver_keeps_vectors_by_itself() -> None:
     for driver in DRIVERS:
         source = inspect.getsource(import_module(driver.make.__module__))
         assert "VectorCache(" not in source
+
+
+def test_a_place_goes_by_the_address_and_a_version_does_not(tmp_path) -> None:
+    def entry(url, name="qwen3-embedding-8b"):
+        system = SYSTEMS[name].model_copy(update={"served": url})
+        around = replace(around_of(tmp_path), systems={**SYSTEMS, name: system})
+        behind = system.model_copy(update={"name": "behind", "served": None, "base": name})
+        return system_entry(system, around), system_entry(behind, around)
+
+    here, there, none = (entry(url) for url in ("http://one/v1", "http://two/v1", None))
+    assert here[0].version == there[0].version
+    for number in (0, 1):
+        assert len({found[number].place for found in (here, there, none)}) == 3
+        assert none[number].place == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,25 @@ def test_the_gate_is_passed_once_a_version(put_on_board, workdir):
     assert any("mine" in made for made in outcome.made)
     assert log.read_text() == "asked\n"
     assert kept(workdir)[PARITY_KEY].value["spearman"] == 1.0
+
+
+def test_an_endpoint_that_moved_passes_the_gate_anew(put_on_board, workdir, monkeypatch):
+    from saber_assets.retrieval import assets
+
+    entries_of = assets.retrievers_of
+
+    def rescored(address):
+        def moved(settings):
+            entries = entries_of(settings)
+            return {**entries, "mine": replace(entries["mine"], place=address)}
+
+        monkeypatch.setattr(assets, "retrievers_of", moved)
+        (workdir / "tables" / RETRIEVER_SCORES.name / "mine.parquet").unlink()
+        build(load_settings(workdir))
+        return log.read_text().count("asked")
+
+    _, log = put_on_board()
+    assert [rescored(address) for address in ("here", "here", "there", "")] == [2, 2, 3, 4]
 
 
 def test_a_row_that_disagrees_is_blocked_and_the_others_are_not(put_on_board, workdir):

@@ -21,6 +21,8 @@ from saber_assets.retrieval.reasons import mend_of, reason_of
 
 PARITY_KEY = "saber/parity"
 """Under which the outcome is kept with the scores of a retriever."""
+PLACE = "place"
+"""Key of where the backend was that was compared, see `Entry.place`."""
 UNCHECKED = "not_checked"
 """Key of the reason, in an outcome without numbers."""
 SHORTEST = 16
