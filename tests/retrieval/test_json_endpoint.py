@@ -7,12 +7,8 @@ import time
 
 import pytest
 
-from saber_assets.errors import InputError
-from saber_assets.retrieval.remote.json_endpoint import (
-    LONGEST_ASKED_PAUSE,
-    JsonEndpoint,
-    StatusError,
-)
+from saber_assets.errors import InputError, UnavailableError
+from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint, StatusError
 
 
 def endpoint_of(url, waited, **more):
@@ -46,7 +42,7 @@ def test_what_may_pass_is_asked_again_ever_later(fake_server, status):
     ("headers", "content", "seconds"),
     [
         ({"Retry-After": "7"}, None, 7),
-        ({"Retry-After": "99999"}, None, LONGEST_ASKED_PAUSE),
+        ({"Retry-After": "450"}, None, 450),
         ({"Retry-After": "in 30 seconds"}, None, 29),
         ({"Retry-After": "soon"}, None, 0.45),
         ({}, {"error": {"details": [{"@type": "RetryInfo", "retryDelay": "22s"}]}}, 22),
@@ -59,6 +55,16 @@ def test_a_server_is_given_the_time_it_asks_for(fake_server, headers, content, s
     with fake_server(refusing(1, 429, headers, content)) as server:
         endpoint_of(server.url, waited).post("a", {})
     assert waited == pytest.approx([seconds], abs=1.5)
+
+
+def test_a_server_that_asks_for_too_much_time_ends_it(fake_server):
+    waited = []
+    with (
+        fake_server(refusing(99, 429, {"Retry-After": "200"})) as server,
+        pytest.raises(UnavailableError, match=r"asks to wait 200 s more, .* \(status 429"),
+    ):
+        endpoint_of(server.url, waited).post("a", {})
+    assert waited == [200, 200, 200]
 
 
 def test_what_does_not_pass_is_asked_once(fake_server):

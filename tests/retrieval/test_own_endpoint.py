@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import email.utils
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -94,6 +96,30 @@ def test_tries_again_with_growing_waits_and_obeys_retry_after(endpoint, mine, wa
     endpoint.answers = [(503, {}, b""), (429, {"Retry-After": "7"}, b""), (0, {}, b""), good]
     assert mine.score("q", ["a"]) == [1]
     assert waits == [0.5, 7.0, 2.0]
+
+
+@pytest.mark.parametrize("asked", ["120", "date"])
+def test_an_endpoint_gets_the_time_it_asks_for(endpoint, mine, waits, asked):
+    if asked == "date":
+        asked = email.utils.formatdate(time.time() + 120, usegmt=True)
+    busy = (429, {"Retry-After": asked}, b"")
+    endpoint.answers = [busy, busy, busy, busy, (200, {}, b'{"scores": [1]}')]
+    assert mine.score("q", ["a"]) == [1]
+    assert waits == pytest.approx([120] * 4, abs=5)
+
+
+def test_one_that_asks_for_too_much_ends_the_scoring_and_no_query_counts_zero(
+    endpoint, mine, waits
+):
+    endpoint.answers = [(503, {"Retry-After": "120"}, b"loading")]
+    with pytest.raises(UnavailableError, match=r"120 s more, beyond the 600 s .*loading"):
+        mine.score("q", ["a"])
+    assert waits == [120] * 5
+    waits.clear()
+    endpoint.answers = [(429, {"Retry-After": "86400"}, b"tomorrow")]
+    with pytest.raises(UnavailableError, match="tomorrow"):
+        mine.score("q", ["a"])
+    assert waits == []
 
 
 def test_a_query_that_always_fails_costs_itself_but_three_in_a_row_are_an_outage(endpoint, mine):

@@ -20,6 +20,7 @@ from typing import Any
 from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.entry import Entry, version_of
 from saber_assets.retrieval.reasons import masked, masked_in, reason_of
+from saber_assets.retrieval.remote.patience import PassingError, Patience, SameHost, retry_after
 
 TIMEOUT = 300.0
 """Seconds that an answer may take, unless stated otherwise."""
@@ -44,7 +45,7 @@ _LONGEST_TOLD = 200
 _TOO_MANY = 429
 _SERVER_FAULT = 500
 _REFUSED = (401, 403, 404, 405, 410)
-_REDIRECTS = (307, 308)
+_MOVED = range(300, 400)
 _versions: dict[tuple[str, str], tuple[float, str | InputError]] = {}
 
 
@@ -144,6 +145,8 @@ def _ask_version(url: str, key: str) -> str:
             header = response.headers.get(VERSION_HEADER)
             body = response.read(ROOM)
     except urllib.error.HTTPError as error:
+        if error.code in _MOVED:
+            raise _redirected(url, error, key) from error
         if error.code in (401, 403):
             raise InputError(
                 f"{url} refused the key (status {error.code})", "check --key-variable"
@@ -164,7 +167,8 @@ class EndpointRetriever:
     """Asks an endpoint for the scores of a pool.
 
     Calls that end in status 429 or 5xx or without an answer are repeated, `TRIES` in all, after
-    waits that double; Retry-After is obeyed.
+    waits that double. Retry-After is obeyed, and such a try isn't counted; an endpoint that asks
+    for more than `LONGEST_ASKED` seconds for one query ends the scoring.
 
     Args:
         url: see this module.
@@ -190,7 +194,7 @@ class EndpointRetriever:
 
         Raises:
             RuntimeError: when it refuses this query, or its answer can't be used.
-            UnavailableError: when it can't be reached or refuses everything.
+            UnavailableError: when it can't be reached, refuses everything, or has no time.
         """
         body = json.dumps({"query": query, "documents": list(documents)}).encode()
         room = ROOM + ROOM_PER_DOCUMENT * len(documents)
@@ -205,20 +209,24 @@ class EndpointRetriever:
 
     def _answer(self, body: bytes, room: int) -> bytes:
         """Return the endpoint's answer, after several tries if need be."""
-        for attempt in range(TRIES):
-            try:
-                answer = self._ask(body, room)
-            except urllib.error.HTTPError as error:
-                wait = self._after_status(error, last=attempt == TRIES - 1)
-            except (OSError, http.client.HTTPException) as error:
-                if attempt == TRIES - 1:
-                    raise _down(self.url, reason_of(error, self._key)) from error
-                wait = 0.0
-            else:
-                self._failed_in_a_row = 0
-                return answer
-            self._sleep(max(wait, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)))
-        raise AssertionError("the last try returns or raises")
+        patience = Patience(self.url, TRIES, FIRST_WAIT, LONGEST_WAIT, sleep=self._sleep)
+        try:
+            answer = patience.get(lambda: self._try(body, room))
+        except _BusyError as error:
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row >= FAILURES_IN_A_ROW:
+                raise _down(self.url, str(error)) from error
+            raise RuntimeError(f"{error} (after {TRIES} tries)") from error
+        self._failed_in_a_row = 0
+        return answer
+
+    def _try(self, body: bytes, room: int) -> bytes:
+        try:
+            return self._ask(body, room)
+        except urllib.error.HTTPError as error:
+            raise self._fault(error) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise PassingError(_down(self.url, reason_of(error, self._key))) from error
 
     def _ask(self, body: bytes, room: int) -> bytes:
         headers = {"Content-Type": "application/json", **_headers(self._key)}
@@ -231,60 +239,41 @@ class EndpointRetriever:
             raise RuntimeError(f"the answer has more than {room} bytes")
         return answer
 
-    def _after_status(self, error: urllib.error.HTTPError, last: bool) -> float:
-        """Return how long to wait because of a status.
-
-        Raises:
-            RuntimeError: when another try is of no use for this query.
-            UnavailableError: when it is of no use for any.
-        """
+    def _fault(self, error: urllib.error.HTTPError) -> Exception:
+        """Return what a status means for this query, or for all."""
         with error:
             told = f"status {error.code}: {self._shown(error.read(ROOM))}"
-            asked = error.headers.get("Retry-After", "")
+        if error.code in _MOVED:
+            return _redirected(self.url, error, self._key)
         if error.code in _REFUSED:
-            raise UnavailableError(f"{self.url} refuses all queries ({told})", "mend it or its key")
+            return UnavailableError(
+                f"{self.url} refuses all queries ({told})", "mend it or its key"
+            )
         if error.code != _TOO_MANY and error.code < _SERVER_FAULT:
-            raise RuntimeError(told)
-        if last:
-            self._failed_in_a_row += 1
-            if self._failed_in_a_row >= FAILURES_IN_A_ROW:
-                raise _down(self.url, told)
-            raise RuntimeError(f"{told} (after {TRIES} tries)")
-        return min(LONGEST_WAIT, float(asked)) if asked.isdigit() else 0.0
+            return RuntimeError(told)
+        return PassingError(_BusyError(told), retry_after(error.headers.get("Retry-After")))
 
     def _shown(self, answer: bytes) -> str:
         """Return the beginning of an answer, without the key."""
         return masked(answer.decode("utf-8", "replace"), self._key)[:_LONGEST_TOLD]
 
 
-class _SameHost(urllib.request.HTTPRedirectHandler):
-    """Follows redirects that keep method and host, as frameworks answer for a missing slash."""
+class _BusyError(Exception):
+    """Status 429 or 5xx; the message is what was answered."""
 
-    def redirect_request(
-        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> urllib.request.Request:
-        """Return the request to the new address.
 
-        Raises:
-            InputError: for another host, or a redirect that loses the body.
-        """
-        there, here = urllib.parse.urlsplit(newurl), urllib.parse.urlsplit(req.full_url)
-        if code not in _REDIRECTS or (there.scheme, there.netloc) != (here.scheme, here.netloc):
-            key = str(req.get_header("Authorization", "")).removeprefix(BEARER)
-            raise UnavailableError(
-                f"{req.full_url} redirects to {masked(newurl, key)} (status {code})",
-                "give the address that answers itself",
-            )
-        return urllib.request.Request(  # noqa: S310 (same scheme and host as before)
-            newurl, data=req.data, headers=dict(req.header_items()), method=req.get_method()
-        )
+def _redirected(url: str, error: urllib.error.HTTPError, key: str) -> UnavailableError:
+    there = masked(error.headers.get("Location", "nowhere"), key)
+    return UnavailableError(
+        f"{url} redirects to {there} (status {error.code})", "give the address that answers itself"
+    )
 
 
 def _opener(url: str) -> urllib.request.OpenerDirector:
     host = urllib.parse.urlsplit(url).hostname or ""
     near = host in ("localhost", "::1") or host.startswith("127.")
     proxies = [urllib.request.ProxyHandler({})] if near else []
-    return urllib.request.build_opener(_SameHost, *proxies)
+    return urllib.request.build_opener(SameHost, *proxies)
 
 
 def _headers(key: str) -> dict[str, str]:

@@ -1,20 +1,18 @@
-"""A JSON endpoint that is asked with patience: timeouts, back-off, Retry-After, no redirects."""
+"""A JSON endpoint that is asked with patience: timeouts, back-off, Retry-After, redirects."""
 
 from __future__ import annotations
 
-import email.utils
 import http.client
 import json
-import random
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from email.message import Message
 from typing import Any
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.reasons import masked, masked_in
+from saber_assets.retrieval.remote.patience import PassingError, Patience, SameHost, retry_after
 from saber_assets.retrieval.remote.remote_encoder import shown
 
 TRIES = 8
@@ -22,8 +20,6 @@ FIRST_TRIES = 3
 """Tries to reach a server that never answered: its URL is rather wrong than its day bad."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds between tries: they double."""
-LONGEST_ASKED_PAUSE = 300.0
-"""Seconds that a server may ask for; it is asked again after them."""
 TIMEOUT = 120.0
 BEARER = "Bearer "
 _PASSING = frozenset({408, 409, 425, 429})
@@ -40,13 +36,6 @@ class StatusError(Exception):
     def __init__(self, status: int, body: str) -> None:
         super().__init__(f"status {status}: {shown(body)}")
         self.status, self.body = status, body
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would take the key to another host."""
-
-    def redirect_request(self, *_arguments: Any, **_more: Any) -> None:
-        """Follow none."""
 
 
 class JsonEndpoint:
@@ -79,7 +68,7 @@ class JsonEndpoint:
         self._secrets = [value.removeprefix(BEARER) for value in (headers or {}).values()]
         self._tries, self._timeout, self._sleep = tries, timeout, sleep
         self._reached = False
-        self._opener = urllib.request.build_opener(_NoRedirects)
+        self._opener = urllib.request.build_opener(SameHost)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return the answer to a request.
@@ -87,35 +76,36 @@ class JsonEndpoint:
         Raises:
             StatusError: for a status that says no, after all tries where it may pass.
             InputError: when nobody answers.
+            UnavailableError: when the server asks for more time than it gets.
         """
         content = json.dumps(body).encode()
-        for tried in range(1, self._tries + 1):
-            last = tried == self._tries
-            try:
-                return self._sent(path, content)
-            except urllib.error.HTTPError as error:
-                self._reached = True
-                with error:
-                    text = self._plain(error.read().decode("utf-8", "replace"))
-                passing = error.code in _PASSING or error.code >= 500
-                if last or not passing:
-                    raise StatusError(error.code, text) from None
-                asked = _asked_pause(error.headers, text)
-            except (OSError, http.client.HTTPException) as error:
-                if last or (not self._reached and tried >= FIRST_TRIES):
-                    told = self._plain(str(getattr(error, "reason", error)))
-                    reason = shown(told) or type(error).__name__
-                    raise InputError(
-                        f"{self._url} doesn't answer ({reason})",
-                        "start it or check its URL, then run again: what was answered is kept",
-                    ) from None
-                asked = None
-            except ValueError:  # no JSON
-                if last:
-                    raise StatusError(200, "the answer is not JSON") from None
-                asked = None
-            self._sleep(_pause(tried) if asked is None else asked)
-        raise AssertionError("the last try returns or raises")
+        patience = Patience(
+            self._url, self._tries, FIRST_PAUSE, LONGEST_PAUSE, spread=0.25, sleep=self._sleep
+        )
+        return patience.get(lambda: self._try(path, content))
+
+    def _try(self, path: str, content: bytes) -> Any:
+        try:
+            return self._sent(path, content)
+        except urllib.error.HTTPError as error:
+            self._reached = True
+            with error:
+                text = self._plain(error.read().decode("utf-8", "replace"))
+            fault = StatusError(error.code, text)
+            if error.code not in _PASSING and error.code < 500:
+                raise fault from None
+            asked = retry_after(error.headers.get("Retry-After") or _retry_delay(text))
+            raise PassingError(fault, asked) from None
+        except (OSError, http.client.HTTPException) as error:
+            told = self._plain(str(getattr(error, "reason", error)))
+            gone = InputError(
+                f"{self._url} doesn't answer ({shown(told) or type(error).__name__})",
+                "start it or check its URL, then run again: what was answered is kept",
+            )
+            tries = None if self._reached else min(FIRST_TRIES, self._tries)
+            raise PassingError(gone, tries=tries) from None
+        except ValueError:  # no JSON
+            raise PassingError(StatusError(200, "the answer is not JSON")) from None
 
     def _sent(self, path: str, content: bytes) -> Any:
         request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
@@ -137,26 +127,8 @@ class JsonEndpoint:
         return text
 
 
-def _pause(tried: int) -> float:
-    return min(FIRST_PAUSE * 2 ** (tried - 1), LONGEST_PAUSE) * random.uniform(0.75, 1.0)
-
-
-def _asked_pause(headers: Message, body: str) -> float | None:
-    """Return the seconds that a server asks to wait, in a header or in Google's details."""
-    value = headers.get("Retry-After") or _retry_delay(body)
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return min(max(seconds, 0.0), LONGEST_ASKED_PAUSE) if seconds == seconds else None
-
-
 def _retry_delay(body: str) -> str | None:
+    """Return the seconds that Google's details ask to wait."""
     try:
         details = json.loads(body)["error"]["details"]
         delays = [detail["retryDelay"] for detail in details if "retryDelay" in detail]

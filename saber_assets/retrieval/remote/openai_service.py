@@ -33,8 +33,8 @@ class OpenAiService:
         key_variable: the variable that the key came from.
         dimensions: length of vector to ask for, or None for what the model gives.
         extra: what else each request says, beyond OpenAI's own fields.
-        retries: how often a request is repeated; the client doubles its pauses, and waits as long
-            as the endpoint asks it to.
+        retries: how often a request is repeated; the client doubles its pauses, waits as long as
+            the endpoint asks it to up to two minutes, and gives up where it asks for more.
         timeout: seconds until an answer counts as lost.
     """
 
