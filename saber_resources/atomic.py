@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import re
 import shutil
@@ -17,10 +18,11 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it takes the place of `path`."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with _naming(path):
+            yield temporary
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -44,14 +46,26 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     temporary.mkdir()
     try:
-        yield temporary
-        for file in temporary.rglob("*"):
-            _sync(file)
-        _sync(temporary)
-        _take_place(temporary, path)
-        _sync(path.parent)
+        with _naming(path):
+            yield temporary
+            for file in temporary.rglob("*"):
+                _sync(file)
+            _sync(temporary)
+            _take_place(temporary, path)
+            _sync(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let the error of a full disk name the path: writing to an open file names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            error.filename = str(path)
+        raise
 
 
 def _take_place(new: Path, old: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ MARK = "report.json"
 """Says that a folder is a report, which the next one may replace."""
 KIND = "SABER report"
 MOST_POOLS = 50
+IGNORED = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+"""What file managers put into folders by themselves."""
 MENU = (
     (INDEX, "Leaderboard"),
     ("analyses.html", "Analyses"),
@@ -46,6 +49,9 @@ MENU = (
     ("provenance.html", "Provenance"),
 )
 Progress = Callable[[int], None]
+FOLDERS = ("r", "q", "p")
+OLDER = frozenset({MARK, *FOLDERS, *(page for page, _ in MENU)})
+"""What stands in reports of before their mark listed it."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +76,20 @@ def write_site(site: Site, target: Path, advance: Progress = lambda count: None)
         advance: is called with the number of newly written pages.
 
     Raises:
-        InputError: when the target holds something else than a report.
+        InputError: when the target holds something else than a report, or is a mount point.
         SetupError: when a table can't be read.
     """
     check_target(target)
-    with replacing_folder(target) as folder:
-        site.write(folder, advance)
-        mark = {"kind": KIND, "pages": site.pages}
-        (folder / MARK).write_text(json.dumps(mark) + "\n", encoding="utf-8")
+    try:
+        with replacing_folder(target) as folder:
+            site.write(folder, advance)
+            holds = sorted([MARK, *(path.name for path in folder.iterdir())])
+            mark = {"kind": KIND, "pages": site.pages, "holds": holds}
+            (folder / MARK).write_text(json.dumps(mark) + "\n", encoding="utf-8")
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            raise _mounted(target) from error
+        raise
     return Written(target / INDEX, site.pages, site.size)
 
 
@@ -85,15 +97,16 @@ def check_target(target: Path) -> None:
     """Refuse to replace what is no report.
 
     Raises:
-        InputError: when the target is a file, or a folder with something else in it.
+        InputError: when the target is a file, a mount point, or a folder with something else in it.
     """
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     try:
-        is_report = json.loads((target / MARK).read_text(encoding="utf-8"))["kind"] == KIND
-    except (OSError, ValueError, KeyError, TypeError):
-        is_report = False
-    if not is_report:
+        mark = json.loads((target / MARK).read_text(encoding="utf-8"))
+        known = set(mark.get("holds", OLDER)) if mark["kind"] == KIND else set()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        known = set()
+    if not known:
         raise InputError(
             f"{target} holds something else than a report, and would be replaced as a whole",
             "name a new or an empty folder",
@@ -200,7 +213,7 @@ class Site:
     def write(self, folder: Path, advance: Progress) -> None:
         """Write all pages into an empty folder."""
         self._folder, self._advance = folder, advance
-        for kind in ("r", "q", "p"):
+        for kind in FOLDERS:
             (folder / kind).mkdir()
         self._overview()
         self._retrievers()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import json
 import os
@@ -16,8 +17,10 @@ import pytest
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.tables import SETTINGS
+from saber_resources import atomic
 from saber_resources.errors import SetupError
 from saber_resources.warehouse import table_path
+from saber_services.cli.faults import fault_of
 from saber_services.report.examples import cut
 from saber_services.report.names import page_of
 from saber_services.report.outside import Outside
@@ -442,6 +445,52 @@ def test_a_folder_with_something_else_is_not_replaced(tables, tmp_path, content,
     file.write_text("x")
     with pytest.raises(InputError, match="something else"):
         reports.write(tables, file)
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("name", [".git", "CNAME", "notes.md"])
+def test_what_lies_beside_a_report_is_not_deleted(tables, tmp_path, name, older, reports):
+    target = reports.write(tables, tmp_path / "board")
+    if older:
+        mark = json.loads((target / MARK).read_text())
+        (target / MARK).write_text(json.dumps({"kind": mark["kind"], "pages": mark["pages"]}))
+    (target / ".DS_Store").write_text("of a file manager")
+    reports.write(tables, target)
+    assert not (target / ".DS_Store").exists()
+    (target / name).mkdir()
+    (target / name / "HEAD").write_text("main")
+    with pytest.raises(InputError, match=re.escape(f"something else than its report ({name})")):
+        reports.write(tables, target)
+    assert (target / name / "HEAD").read_text() == "main"
+
+
+def test_a_mount_point_is_refused_in_words(tables, tmp_path, monkeypatch, reports):
+    target = tmp_path / "board"
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "is_mount", lambda path: path == target)
+        with pytest.raises(InputError, match=r"board is a mount point.*such as .*board/board"):
+            reports.write(tables, target)
+
+    def busy(new: Path, old: Path) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(new))
+
+    monkeypatch.setattr(atomic, "_take_place", busy)
+    with pytest.raises(InputError, match="board is a mount point"):
+        reports.write(tables, target)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told_with_the_path(tables, tmp_path, monkeypatch, reports):
+    def full(site: Site, folder: Path, advance: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Site, "write", full)
+    target = tmp_path / "board"
+    with pytest.raises(OSError, match="No space left") as caught:
+        reports.write(tables, target)
+    fault = fault_of(caught.value)
+    assert fault.what == f"the disk is full ({target} can't be written)"
+    assert fault.mend.startswith("free space")
 
 
 def test_a_title_from_an_undecodable_folder_name_is_written(tmp_path, reports):
