@@ -9,7 +9,6 @@ over shipped ones, by a TOML file of their own.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
@@ -19,8 +18,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from saber_assets.errors import InputError
+from saber_assets.retrieval.addresses import address_fault
 from saber_assets.retrieval.encoding.contract import DOCUMENT_SLOT, QUERY_SLOT, Contract
 from saber_assets.retrieval.entry import NAME, NAME_RULE
+from saber_assets.retrieval.key_names import key_name_fault
+from saber_assets.retrieval.system_rows import placed_weights, read_rows
 
 CARDS = Path(__file__).parent / "cards"
 
@@ -53,7 +55,8 @@ Precision = Literal["float32", "float16", "bfloat16"]
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 TYPE_CODE = re.compile(r"A?S?R?T?W?[BLC]")
-SIZE = re.compile(r"(\d+(?:\.\d+)?)([MB])")
+SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)([MB])")
+LARGEST = 2**63
 UNITS = {"M": 10**6, "B": 10**9}
 
 _WEIGHTS = ("model", "parameters", "licence", "released", "window", "precision", "gated")
@@ -201,6 +204,7 @@ class System(BaseModel):
     def _consistent(self) -> System:
         checks = (
             self._check_names,
+            self._check_reach,
             self._check_templates,
             self._check_judgment,
             self._check_unconfirmed,
@@ -231,9 +235,17 @@ class System(BaseModel):
         )
         for name in ("parameters", "window", "dimension", *counts):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                return f"{name} is {value}, not a positive number"
+            if value is not None and not 0 < value < LARGEST:
+                return f"{name} isn't a positive number below 2^63"
         return ""
+
+    def _check_reach(self) -> str:
+        """Return what is wrong with its endpoint or the variable of its key, repeating neither."""
+        fault = "" if self.served is None else address_fault(self.served)
+        if fault:
+            return f"served: {fault}"
+        fault = "" if self.key_variable is None else key_name_fault(self.key_variable)
+        return f"key_variable: {fault}" if fault else ""
 
     def _check_templates(self) -> str:
         slots = {
@@ -256,6 +268,9 @@ class System(BaseModel):
         ways = (self.answers is not None) + (self.highest_score is not None)
         if self.family == "generative-pointwise" and ways != 1:
             return "it states not just one of answers and highest_score"
+        words = [word.strip().casefold() for word in self.answers or ("a", "b")]
+        if not all(words) or words[0] == words[1]:
+            return "answers aren't two words that differ, whatever their case and blanks"
         return ""
 
     def _check_unconfirmed(self) -> str:
@@ -314,7 +329,7 @@ def shipped_systems() -> dict[str, System]:
     """Return the shipped systems by name, in the order of their files."""
     rows: dict[str, dict[str, Any]] = {}
     for path in sorted(CARDS.glob("*.toml")):
-        for name, row in _read(path).items():
+        for name, row in read_rows(path).items():
             if name in rows:
                 raise InputError(f"{path.name} repeats the system '{name}'", "remove one of them")
             rows[name] = row
@@ -335,11 +350,11 @@ def load_systems(own: Path | None = None) -> dict[str, System]:
     found = dict(shipped_systems())
     if own is None or not own.is_file():
         return found
-    for name, row in _read(own).items():
+    for name, row in read_rows(own).items():
         base = found.get(name)
         given = {} if base is None else base.model_dump(exclude_defaults=True)
         if isinstance(row.get("weights"), str):
-            row["weights"] = str(own.parent / Path(row["weights"]).expanduser())
+            row["weights"] = placed_weights(name, row["weights"], own)
         if "unconfirmed" not in row:  # what a person states is no longer unconfirmed
             given["unconfirmed"] = tuple(
                 field for field in given.get("unconfirmed", ()) if field not in row
@@ -362,20 +377,6 @@ def _check_bases(systems: Mapping[str, System], place: str) -> None:
                 "rewrites queries itself",
                 f"write base = '{behind.base}', or another system that scores",
             )
-
-
-def _read(path: Path) -> dict[str, dict[str, Any]]:
-    mend = 'write one table a system, such as [my-model] with lines such as family = "bi-encoder"'
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} can't be read ({error})", mend) from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not TOML ({error})", mend) from error
-    for name, row in content.items():
-        if not isinstance(row, dict):
-            raise InputError(f"'{name}' in {path} is no table", mend)
-    return content
 
 
 def _system(name: str, row: Mapping[str, Any], place: str) -> System:

@@ -251,6 +251,12 @@ def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
         ("[mine]", "[Mine]"),
         ("[mine]", "[mine"),
         ("[mine]", "mine = 3\n[other]"),
+        ("[mine]", "[mine]\nweights = '~nosuchuser/x'"),
+        ("[mine]", '[mine]\nweights = "a\\u0000b"'),
+        ("[mine]", "a = " + "[" * 100_000),
+        ("window = 512", "window = 1" + "0" * 5000),
+        ("window = 512", "window = 1" + "0" * 4000),
+        ("[mine]", "[mine]\nsize = '" + "9" * 400 + "B'"),
     ],
 )
 def test_a_bad_row_is_told_in_one_sentence(change: str, reason: str, tmp_path: Path) -> None:
@@ -261,5 +267,68 @@ def test_a_bad_row_is_told_in_one_sentence(change: str, reason: str, tmp_path: P
         load_systems(file)
     sentence = str(caught.value)
     assert "systems.toml" in sentence
-    assert "\n" not in sentence
-    assert len(sentence) < 400
+    assert sentence.isprintable()
+    assert len(sentence) < 600
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        "",
+        "127.0.0.1:8000/v1",
+        "file:///etc/passwd",
+        "http:///v1",
+        "http://127.0.0.1:99999/v1",
+        "http://a..b/v1",
+        "https://[::1",
+        "http://a b/v1",
+        "http://u:TOPSECRET@h/v1",
+        "http://TOPSECRET@h/v1",
+        "http://h/v1?api_key=TOPSECRET",
+        "http://h/v1#TOPSECRET",
+    ],
+)
+def test_what_is_no_address_of_an_endpoint_is_refused(served: str, tmp_path: Path) -> None:
+    file = tmp_path / "systems.toml"
+    file.write_text(f'{OWN}served = "{served}"\n', encoding="utf-8")
+    with pytest.raises(InputError, match="'mine' of .*systems.toml is wrong: served: ") as caught:
+        load_systems(file)
+    assert "TOPSECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "served", ["http://127.0.0.1:8000/v1", "https://h.example/", "http://[::1]:8/v1"]
+)
+def test_addresses_of_endpoints(served: str, tmp_path: Path) -> None:
+    file = tmp_path / "systems.toml"
+    file.write_text(f'{OWN}served = "{served}"\nkey_variable = "_My_key2"\n', encoding="utf-8")
+    assert load_systems(file)["mine"].served == served
+
+
+@pytest.mark.parametrize("key", ["sk-TOPSECRET", "A=B", "", "1A"])
+def test_a_key_in_the_place_of_its_variable_is_not_repeated(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "systems.toml"
+    file.write_text(f'{OWN}key_variable = "{key}"\n', encoding="utf-8")
+    with pytest.raises(InputError, match="'mine' of .*isn't the name") as caught:
+        load_systems(file)
+    assert not key or key not in str(caught.value)
+
+
+@pytest.mark.parametrize("answers", [["", ""], ["yes", ""], ["yes", "YES "], ["no", "no"]])
+def test_answers_that_can_not_be_told_apart_are_refused(answers: list[str], tmp_path: Path) -> None:
+    row = """
+    [judge]
+    family = "generative-pointwise"
+    type_code = "C"
+    backends = ["vllm"]
+    served = "http://h/v1"
+    model = "me/judge"
+    pair_template = "{query}{document}"
+    sampling = {}
+    """
+    file = tmp_path / "systems.toml"
+    file.write_text(f'{row}answers = ["yes", "no"]', encoding="utf-8")
+    assert load_systems(file)["judge"].answers == ("yes", "no")
+    file.write_text(f"{row}answers = {answers}", encoding="utf-8")
+    with pytest.raises(InputError, match="'judge' of .*answers aren't two words that differ"):
+        load_systems(file)
