@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import click
 
+from saber_assets.errors import printable
 from saber_services.cli.faults import MISTAKE, TRACEBACK_VARIABLE, Fault, fault_of
 
 VERBS = {
@@ -106,4 +107,5 @@ def _tell(fault: Fault, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"error": fault.what, "mend": fault.mend}), err=True)
         return
-    click.echo(" ".join(f"saber: {fault.what}: {fault.mend}".split()), err=True)
+    sentence = printable(" ".join(f"saber: {fault.what}: {fault.mend}".split()))
+    click.echo(sentence, err=True)

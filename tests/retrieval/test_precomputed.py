@@ -131,6 +131,16 @@ BAD = [
     ("a.csv", "query_id,score\nq,1\n", "has the columns query_id, score"),
     ("a.csv", "query_id,doc_id,score\nq,d,1\nq,,2\n", "row 3 has no id"),
     ("a.parquet", "no parquet", "can't be read"),
+    ("a.json", '{"q": {"d": 1' + "0" * 350 + "}}", "query 'q': 1000"),
+    ("a.json", '{"q": {"d": -1' + "0" * 6000 + "}}", "for query 'q' is -inf"),
+    ("a.json", "[" * 100_000, "nested too deeply"),
+    ("a.json", '{"q":' * 100_000, "nested too deeply"),
+    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "score": 1' + "0" * 350 + "}", "line 1: 1000"),
+    ("a.jsonl", '{"query_id": 1' + "0" * 6000 + "}", "line 1 lacks a key"),
+    ("a.jsonl", "[" * 100_000, "nested too deeply"),
+    ("a.trec", "q Q0 " + "d" * 2_000_000 + " 1 nan t", "dd…' for query 'q' is nan"),
+    ("a.trec", "q Q0 d 1 " + "x" * 2_000_000 + " t", "xx… is no number"),
+    ("a.csv", "\x1b[31m" + "c" * 2_000_000 + ",score\nq,1\n", "has the columns  [31mccc"),
 ]  # fmt: skip
 
 
@@ -142,7 +152,8 @@ def test_mistakes_name_file_and_line(tmp_path, name, content, sentence):
         read_run(path)
     assert sentence in str(caught.value)
     assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
 
 
 @pytest.mark.parametrize(
@@ -154,6 +165,28 @@ def test_unknown_ids_name_the_line(tmp_path, line, sentence):
     path.write_text(f"q%202 Q0 d1 1 1 t\n{line}\n")
     with pytest.raises(InputError, match=f"line 2: the benchmark has {sentence}"):
         check_ids(path, {"q1", "q 2"}, set(IDS))
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [("\x1b[31mq\x1b]0;own\x07", "no query ' [31mq ]0;own '"), ("q" * 2_000_000, "qqq…'")],
+)
+def test_ids_neither_steer_the_terminal_nor_fill_it(tmp_path, query, told):
+    path = tmp_path / "mine.trec"
+    path.write_text(f"{query} Q0 d1 1 1 t\n")
+    with pytest.raises(InputError) as caught:
+        check_ids(path, {"q1"}, set(IDS))
+    assert told in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
+def test_a_name_with_brackets_is_no_pattern(tmp_path, kind):
+    write(tmp_path / f"run[12].{kind}")
+    for other in "12":
+        (tmp_path / f"run{other}.{kind}").write_text("another run")
+    assert read_run(tmp_path / f"run[12].{kind}") == RUN
 
 
 def test_a_file_that_is_not_there(tmp_path):

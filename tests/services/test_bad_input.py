@@ -16,12 +16,14 @@ import polars as pl
 import pytest
 
 from saber_assets.retrieval.builtin import BUILTIN
+from saber_assets.retrieval.tables import SETTINGS as ALL_SETTINGS
 from saber_assets.tournament import checks as tournament_checks
 from saber_resources.lock import hold
 from saber_resources.profiles import profile_names
 from saber_services.builder import Outcome
 from saber_services.cli import build as build_verb
-from saber_services.cli.faults import fault_of
+from saber_services.cli import main as entry
+from saber_services.cli.faults import Fault, fault_of
 from saber_services.cli.main import main
 
 CHECKOUT = Path(__file__).parents[2]
@@ -587,3 +589,15 @@ def test_all_these_mistakes_left_the_workdir_fresh(kept, built, capsys):
     assert found["made"] == []
     tables = {name: data for name, data in content(built).items() if name.startswith("tables")}
     assert {name: data for name, data in content(kept).items() if name in tables} == tables
+
+
+def test_what_is_told_does_not_steer_the_terminal(capsys):
+    entry._tell(Fault("a\x1b[31mb\x07", "mend\n it", 2), as_json=False)
+    assert capsys.readouterr().err == "saber: a [31mb : mend it\n"
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_board_that_is_printed_is_the_first_or_that_of_the_retriever():
+    board = pl.DataFrame({"retriever": ["bm25", "mine"], "setting": list(ALL_SETTINGS[:2])})
+    assert build_verb._setting_of(board, None) == ALL_SETTINGS[0]
+    assert build_verb._setting_of(board, "mine") == ALL_SETTINGS[1]

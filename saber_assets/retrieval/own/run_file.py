@@ -18,10 +18,11 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from saber_assets.errors import InputError
+from saber_assets.errors import InputError, shown
 
 TREC_FIELDS = 6
 LARGEST = 1e300
+MOST_DIGITS = 400
 DOCUMENT_COLUMNS = ("document_id", "doc_id", "candidate_id")
 _FORMS = "a TREC line reads: query Q0 document rank score tag"
 
@@ -41,14 +42,15 @@ def read_run(path: Path) -> Run:
     for place, query, document, score in _rows(path):
         if not math.isfinite(score) or abs(score) > LARGEST:
             raise InputError(
-                f"{path} {place}: the score of document '{document}' for query '{query}' is "
-                f"{score}, not a finite number",
+                f"{path} {place}: the score of document '{shown(document)}' for query "
+                f"'{shown(query)}' is {score}, not a finite number",
                 "mend that line",
             )
         scores = run.setdefault(query, {})
         if document in scores:
             raise InputError(
-                f"{path} {place}: document '{document}' occurs a second time for query '{query}'",
+                f"{path} {place}: document '{shown(document)}' occurs a second time for query "
+                f"'{shown(query)}'",
                 "keep one line of each pair",
             )
         scores[document] = score
@@ -72,7 +74,7 @@ def check_ids(path: Path, queries: Collection[str], documents: Collection[str]) 
         for kind, given, known in (("query", query, queries), ("document", document, documents)):
             if given not in known and unquote(given, errors="surrogatepass") not in known:
                 raise InputError(
-                    f"{path} {place}: the benchmark has no {kind} '{given}'",
+                    f"{path} {place}: the benchmark has no {kind} '{shown(given)}'",
                     "use its ids (`saber query 'FROM candidate_pools'`, or an export's)",
                 )
 
@@ -128,7 +130,9 @@ def _rows(path: Path) -> Iterator[Row]:
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     except pl.exceptions.PolarsError as error:
-        raise _unreadable(path, str(error).split("\n", 1)[0]) from error
+        raise _unreadable(path, shown(str(error).split("\n", 1)[0])) from error
+    except RecursionError as error:
+        raise _unreadable(path, "it is nested too deeply") from error
 
 
 def _trec_rows(path: Path) -> Iterator[Row]:
@@ -151,11 +155,14 @@ def _json_rows(path: Path) -> Iterator[Row]:
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(f"{path}: '{twice}' occurs twice in one object", "keep one of them")
+            raise InputError(
+                f"{path}: '{shown(twice)}' occurs twice in one object", "keep one of them"
+            )
         return found
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once)
+        text = path.read_text(encoding="utf-8-sig")
+        content = json.loads(text, object_pairs_hook=once, parse_int=_integer)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path} line {error.lineno} is not JSON ({error.msg})",
@@ -164,7 +171,7 @@ def _json_rows(path: Path) -> Iterator[Row]:
     if not isinstance(content, dict):
         raise InputError(f"{path} is no JSON object", 'it reads {"query": {"document": score}}')
     for query, scores in content.items():
-        place = f"query '{query}'"
+        place = f"query '{shown(query)}'"
         if not isinstance(scores, dict):
             raise InputError(
                 f"{path} {place} has no object of scores", 'it reads {"query": {"document": score}}'
@@ -180,7 +187,7 @@ def _jsonl_rows(path: Path) -> Iterator[Row]:
                 continue
             place = f"line {number}"
             try:
-                item = json.loads(line)
+                item = json.loads(line, parse_int=_integer)
             except json.JSONDecodeError as error:
                 raise InputError(f"{path} {place} is not JSON ({error.msg})", _columns()) from error
             if not isinstance(item, dict):
@@ -194,7 +201,8 @@ def _jsonl_rows(path: Path) -> Iterator[Row]:
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
-    frame = pl.read_csv(path, separator=separator, infer_schema=False)
+    with path.open("rb") as file:  # given as a path, it would be read as a pattern
+        frame = pl.read_csv(file, separator=separator, infer_schema=False)
     return _frame_rows(path, frame, first=2)
 
 
@@ -205,7 +213,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
 def _frame_rows(path: Path, frame: pl.DataFrame, first: int) -> Iterator[Row]:
     document = next((name for name in DOCUMENT_COLUMNS if name in frame.columns), None)
     if document is None or not {"query_id", "score"} <= set(frame.columns):
-        raise InputError(f"{path} has the columns {', '.join(frame.columns)}", _columns())
+        raise InputError(f"{path} has the columns {shown(', '.join(frame.columns))}", _columns())
     rows: Iterable[tuple[Any, Any, Any]] = frame.select("query_id", document, "score").iter_rows()
     for number, (query, found, score) in enumerate(rows, first):
         place = f"row {number}"
@@ -223,8 +231,14 @@ def _number(path: Path, place: str, value: object) -> float:
         if isinstance(value, bool):
             raise TypeError
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{path} {place}: {value!a} is no number", "mend the score") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        given = shown(ascii(value))
+        raise InputError(f"{path} {place}: {given} is no number", "mend the score") from error
+
+
+def _integer(digits: str) -> int | float:
+    """Return an integer of a JSON text; one that is far too large for a score is infinite."""
+    return int(digits) if len(digits) <= MOST_DIGITS else math.copysign(math.inf, float(digits))
 
 
 def _unreadable(path: Path, reason: str) -> InputError:
