@@ -9,7 +9,7 @@ from pathlib import Path
 from saber_assets.asking import ChatModel
 from saber_assets.candidates.tables import CANDIDATE_POOLS
 from saber_assets.corpus.tables import DEDUPED_CORPUS
-from saber_assets.errors import InputError, UnavailableError
+from saber_assets.errors import InputError, UnavailableError, printable
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import ChatOpener, Surroundings
 from saber_assets.retrieval.entry import Entry
@@ -34,6 +34,7 @@ from saber_assets.retrieval.own.plug_ins import (
 )
 from saber_assets.retrieval.own.precomputed import runs_entry
 from saber_assets.retrieval.sanity import RATINGS
+from saber_assets.retrieval.reasons import reason_of
 from saber_assets.retrieval.systems import System, load_systems
 from saber_assets.retrieval.tables import SETTINGS
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
@@ -129,11 +130,23 @@ def own_entry(items: Sequence[Own]) -> Entry:
         items: one, or those of one name with the runs of several settings.
 
     Raises:
-        InputError: when it can't be loaded, reached or read.
+        InputError: when it can't be loaded, reached or read, whatever the reason.
     """
     item = items[0]
     form = form_of(item.reference)
     if form == "scores":
+    try:
+        return _opened(items)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InputError(
+            f"{printable(items[0].reference)} can't be used, {reason_of(error)}",
+            "mend the reference, or what stands behind it",
+        ) from error
+
+
+def _opened(items: Sequence[Own]) -> Entry:
         files = {one.setting or SETTINGS[0]: file_of(one.reference) for one in items}
         return runs_entry(item.name, files)
     if form == "endpoint":
@@ -149,20 +162,25 @@ def _own_entry(items: Sequence[Own]) -> Entry:
     try:
         return own_entry(items)
     except InputError as error:
-        name, reference = items[0].name, items[0].reference
+    """Return an own retriever as an entry: a broken one breaks nothing but itself."""
+    name, reference = items[0].name, items[0].reference
         gone = isinstance(error, UnavailableError) or _is_gone(reference)
-        return broken_entry(name, f"Own retriever {reference}", error, version_known=not gone)
+        what = f"Own retriever {printable(reference)}"
+        return broken_entry(name, what, error, version_known=not gone)
 
 
 def _is_gone(reference: str) -> bool:
     """Tell whether the file of a reference isn't there."""
-    form = form_of(reference)
-    if form == "scores":
-        return not file_of(reference).exists()
-    if form != "class":
+    try:
+        form = form_of(reference)
+        if form == "scores":
+            return not file_of(reference).exists()
+        if form != "class":
+            return False
+        place, _ = split_reference(reference)
+        return isinstance(place, Path) and not place.exists()
+    except (InputError, OSError):
         return False
-    place, _ = split_reference(reference)
-    return isinstance(place, Path) and not place.exists()
 
 
 def _grouped(items: Sequence[Own]) -> dict[str, list[Own]]:

@@ -1,6 +1,7 @@
 """A person's own retrievers: good ones work, and each mistake gets one clear sentence."""
 
 import dataclasses
+import json
 import pickle
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 from saber_assets.errors import InputError
 from saber_assets.retrieval.own.own_class import load_own
 from saber_assets.retrieval.own.own_list import Own, add_own, read_own, remove_own
-from saber_assets.retrieval.registry import BUILTIN, registry
+from saber_assets.retrieval.registry import BUILTIN, own_entry, registry
 
 GOOD = """
 class Mine:
@@ -193,6 +194,12 @@ def test_the_list(tmp_path, write, monkeypatch):
         ("[3]", "item 1"),
         ('[{"name": "A", "reference": "x.py:X"}]', "can't be the name"),
         ('[{"name": "a", "reference": "x.py:X"}, {"name": "a", "reference": "x:X"}]', "twice"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[1" + "0" * 5000 + "]", "4300 digits"),
+        *(
+            (f'[{{"name": "a", "reference": "http://h/", "timeout": {value}}}]', "item 1.*timeout")
+            for value in ("1" + "0" * 400, "NaN", "Infinity", "-5")
+        ),
     ],
 )
 def test_broken_lists(tmp_path, content, sentence):
@@ -213,6 +220,47 @@ def test_an_own_one_that_has_gone_does_not_break_the_others(tmp_path, write):
     with pytest.raises(InputError, match=r"gone\.py doesn't exist"):
         entries["gone"].make()
     assert entries["here"].make().score("q", ["abc"]) == [3.0]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "",
+        " :X",
+        "~nosuchuser/run.trec",
+        "~nosuchuser/x.py:X",
+        "\0.trec",
+        "\0.py:X",
+        "\ud800.trec",
+        "a" * 5000 + ".trec",
+        "..a:X",
+        "http://a..b/",
+        "http://[::1",
+    ],
+)
+def test_one_that_can_not_be_used_does_not_break_the_others(tmp_path, reference):
+    path = tmp_path / "retrievers.json"
+    path.write_text(json.dumps([{"name": "mine", "reference": reference}]))
+    entries = registry(["bm25"], path)
+    assert list(entries) == ["bm25", "mine"]
+    told = entries["mine"].missing()
+    assert told.startswith("Retriever mine: ")
+    assert told.isprintable()
+    assert entries["mine"].description.isprintable()
+    with pytest.raises(InputError):
+        own_entry([Own("mine", reference)])
+
+
+@pytest.mark.parametrize("key", ["sk-TOPSECRET", "TOP SECRET", "A=B", "1TOPSECRET", "A\0B", "é"])
+def test_a_key_in_the_place_of_its_variable_is_not_repeated(tmp_path, key):
+    path = tmp_path / "retrievers.json"
+    item = {"name": "a", "reference": "http://h/", "key_variable": key}
+    path.write_text(json.dumps([item]))
+    for act in (lambda: read_own(path), lambda: Own(**item)):
+        with pytest.raises(InputError, match="the key's variable isn't the name") as caught:
+            act()
+        assert key not in str(caught.value)
+    assert Own(**{**item, "key_variable": "MY_key_2"}).key_variable == "MY_key_2"
 
 
 def test_unknown_names_are_refused(tmp_path):

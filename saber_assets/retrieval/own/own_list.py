@@ -12,10 +12,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from saber_assets.errors import InputError
+from saber_assets.retrieval.key_names import check_key_name
 from saber_assets.retrieval.own.own_class import check_name
 from saber_assets.retrieval.own.own_reference import absolute
 from saber_assets.retrieval.tables import SETTINGS
 from saber_assets.text_file import write_text
+
+LONGEST_TIMEOUT = 86_400.0
+"""Seconds."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,10 @@ class Own:
         setting: of a file of scores.
         version: that the person stated; "" for none.
         key_variable: NAME of the variable that holds an endpoint's key; "" for none.
-        timeout: of an endpoint, in seconds.
+        timeout: of an endpoint, in seconds; 0 for the usual one.
+
+    Raises:
+        InputError: for what can't be a variable's name, which isn't repeated, or a timeout.
     """
 
     name: str
@@ -37,6 +44,14 @@ class Own:
     version: str = ""
     key_variable: str = ""
     timeout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.key_variable:
+            check_key_name(self.key_variable)
+        if not 0 <= self.timeout <= LONGEST_TIMEOUT:
+            raise InputError(
+                f"the timeout isn't from 0 to {LONGEST_TIMEOUT:,.0f} seconds", "give another one"
+            )
 
 
 def read_own(path: Path) -> list[Own]:
@@ -52,18 +67,16 @@ def read_own(path: Path) -> list[Own]:
         return []
     except json.JSONDecodeError as error:
         raise InputError(f"{path} is not JSON (line {error.lineno}: {error.msg})", mend) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise InputError(f"{path} can't be read (it is nested too deeply)", mend) from error
+    except (OSError, ValueError) as error:  # such as a number of 5,000 digits
         raise InputError(f"{path} can't be read ({error})", mend) from error
     if not isinstance(content, list):
         raise InputError(f"{path} is not a list", mend)
     found: list[Own] = []
     for number, item in enumerate(content, 1):
-        own = _own(item)
-        if own is None:
-            raise InputError(
-                f"item {number} of {path} lacks a name or a reference, or has a bad value", mend
-            )
         try:
+            own = _own(item)
             check_name(own.name)
         except InputError as error:
             raise InputError(f"item {number} of {path}: {error.what}", mend) from error
@@ -73,19 +86,20 @@ def read_own(path: Path) -> list[Own]:
     return found
 
 
-def _own(item: object) -> Own | None:
+def _own(item: object) -> Own:
+    fault = InputError("it lacks a name or a reference, or has a bad value", "mend it")
     if not isinstance(item, dict):
-        return None
+        raise fault
     known = {field.name for field in fields(Own)}
     values = {key: value for key, value in item.items() if key in known}
     if not {"name", "reference"} <= values.keys():
-        return None
+        raise fault
     timeout = values.pop("timeout", 0.0)
     if not all(isinstance(value, str) for value in values.values()):
-        return None
+        raise fault
     if not isinstance(timeout, int | float) or values.get("setting", "") not in ("", *SETTINGS):
-        return None
-    return Own(**values, timeout=float(timeout))
+        raise fault
+    return Own(**values, timeout=timeout)
 
 
 def _clash(own: Own, other: Own) -> bool:

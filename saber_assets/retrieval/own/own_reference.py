@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from saber_assets.errors import InputError
+from saber_assets.retrieval.given_paths import given_path
 
 Form = Literal["class", "entry point", "endpoint", "scores"]
 
@@ -44,7 +45,7 @@ def split_reference(reference: str) -> tuple[Path | str, str]:
     """Return the file (absolute) or module name, and the class name, of a class's reference.
 
     Raises:
-        InputError: when one of the two parts is missing.
+        InputError: when one of the two parts is missing, or no file can have that path.
     """
     left, colon, class_name = reference.strip().rpartition(":")
     example = "write path/to/file.py:ClassName or package.module:ClassName"
@@ -53,7 +54,7 @@ def split_reference(reference: str) -> tuple[Path | str, str]:
     if not left or not class_name.isidentifier():
         raise InputError(f"the reference '{reference}' lacks a file or a class name", example)
     if left.endswith(".py") or "/" in left or "\\" in left:
-        return Path(left).expanduser().absolute(), class_name
+        return given_path(left).absolute(), class_name
     return left, class_name
 
 
@@ -63,8 +64,12 @@ def entry_point_of(reference: str) -> str:
 
 
 def file_of(reference: str) -> Path:
-    """Return the absolute path of a file of scores."""
-    return Path(reference.strip()).expanduser().absolute()
+    """Return the absolute path of a file of scores.
+
+    Raises:
+        InputError: when no file can have that path.
+    """
+    return given_path(reference.strip()).absolute()
 
 
 def absolute(reference: str) -> str:
