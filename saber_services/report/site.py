@@ -100,6 +100,8 @@ def check_target(target: Path) -> None:
         InputError: when the target is a file, a mount point, or a folder with something else in it.
     """
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+    if target.is_mount():
+        raise _mounted(target)
         return
     try:
         mark = json.loads((target / MARK).read_text(encoding="utf-8"))
@@ -112,6 +114,20 @@ def check_target(target: Path) -> None:
             "name a new or an empty folder",
         )
 
+    others = sorted({path.name for path in target.iterdir()} - known - IGNORED)
+    if others:
+        raise InputError(
+            f"{target} holds something else than its report ({others[0]}), and would be replaced "
+            "as a whole",
+            "name a new or an empty folder and copy the report from there, or move that away",
+        )
+
+
+def _mounted(target: Path) -> InputError:
+    return InputError(
+        f"{target} is a mount point or in use, and can't be replaced as a whole",
+        f"name a folder in it, such as {target / 'board'}",
+    )
 
 class Site:
     """Everything that the pages show, and the writing of them.
