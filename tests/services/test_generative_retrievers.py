@@ -49,11 +49,11 @@ class Server:
         self.bodies: list[str] = []
         self.lock = threading.Lock()
         self.most = self.now = 0
+        self.window: int | None = None
+        """Characters of the longest text that is answered."""
         server = self
 
         class Handler(BaseHTTPRequestHandler):
-        self.window: int | None = None
-        """Characters of the longest text that is answered."""
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
@@ -91,9 +91,6 @@ class Server:
         self.server.server_close()
 
 
-def share(text: str) -> float:
-    query, document = (set(re.findall(r"\w+", part)) for part in text.split("\n--\n"))
-    return min(0.99, 0.01 + len(query & document) / (len(query | document) or 1))
 def refusal(length: int, window: int | None) -> dict:
     told = (
         f"This model's maximum context length is {window} tokens. However, you requested {length}"
@@ -101,6 +98,9 @@ def refusal(length: int, window: int | None) -> dict:
     return {"error": {"message": told, "type": "BadRequestError", "param": None, "code": 400}}
 
 
+def share(text: str) -> float:
+    query, document = (set(re.findall(r"\w+", part)) for part in text.split("\n--\n"))
+    return min(0.99, 0.01 + len(query & document) / (len(query | document) or 1))
 
 
 def answer(body: dict) -> dict:
@@ -169,9 +169,6 @@ def test_no_pair_is_asked_twice_and_the_score_is_the_probability(workdir, server
     assert (stats.prompt, stats.responses, stats.failures) == ("asked", asked, 0)
 
 
-def test_a_server_that_is_gone_ends_the_row_in_one_sentence(workdir, server) -> None:
-    settings = with_rows(workdir, server.url, outage_seconds=0.5, attempts=1)
-    server.close()
 def test_no_query_is_lost_to_the_length_of_its_documents(workdir, server) -> None:
     settings = with_rows(workdir, server.url)
     pools, corpus = tables(workdir)
@@ -190,6 +187,9 @@ def test_no_query_is_lost_to_the_length_of_its_documents(workdir, server) -> Non
     assert len(server.bodies) - asked == refused  # those that cost nothing
 
 
+def test_a_server_that_is_gone_ends_the_row_in_one_sentence(workdir, server) -> None:
+    settings = with_rows(workdir, server.url, outage_seconds=0.5, attempts=1)
+    server.close()
     with pytest.raises(InputError) as caught:
         scored(settings, "asked")
     assert "127.0.0.1" in str(caught.value)

@@ -26,16 +26,16 @@ MARGIN = 128
 """Tokens of a window that are left for what a chat template adds."""
 AS_IT_IS = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 """A chat template that adds nothing."""
-_LABEL_BYTES = 6
 LONGEST = 1 << 20
 """Characters: the first of the lengths to which texts are cut."""
-
+_LABEL_BYTES = 6
 _TOO_LONG = re.compile(
     r"status 413\b|status (?:400|422)\b.*(?:context|too long|reduce the length|max_model_len"
     r"|maximum \w+ length|inputs?\W* tokens?|must be at least 1, got)",
     re.IGNORECASE | re.DOTALL,
 )
 """How endpoints refuse a text for its length: vLLM, SGLang, TGI, llama.cpp, hosted ones."""
+
 T = TypeVar("T")
 
 
@@ -131,13 +131,12 @@ class Question(Generic[T]):
         text: what it is asked.
         label: what it is about, noted with the answers.
         read: reads a reply, or raises ReplyError.
-    """
         within: the same question in at most so many characters, or in as few as it can have.
+    """
 
     text: str
     label: str
     read: Callable[[ChatReply], T]
-
     within: Callable[[int], Question[T]]
 
     def shorter(self) -> Question[T] | None:
@@ -145,6 +144,7 @@ class Question(Generic[T]):
         room = next((length for length in lengths() if length < len(self.text)), 0)
         cut = self.within(room)
         return cut if len(cut.text) < len(self.text) else None
+
 
 class ServedModel:
     """Asks a model behind an endpoint; answers are kept, so that none is paid for twice.
@@ -182,7 +182,6 @@ class ServedModel:
         """Return a context in which the model is open, whether or not somebody asks it."""
         return self._chat.use()
 
-    def _answers(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
     def _fitting(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
         """Return the answers; a question that the server finds too long is cut and asked again."""
         answers = self._answers(asker, items)
@@ -198,6 +197,7 @@ class ServedModel:
                 answers[place] = answer
         return answers
 
+    def _answers(self, asker: Asker, items: Sequence[tuple[Question[T], int]]) -> list[T | Failure]:
         if self.in_flight is None or not items:
             return self._ask(asker, items)
         executor = ThreadPoolExecutor(self.in_flight)
@@ -288,7 +288,6 @@ def label_of(*texts: str) -> str:
     return "|".join(digest.hexdigest() for digest in digests)
 
 
-def characters_for(window: int | None, answer: object) -> int | None:
 @cache
 def lengths() -> tuple[int, ...]:
     """Return the lengths to which texts are cut, each 4/5 of the one before, down to 0.
@@ -301,6 +300,7 @@ def lengths() -> tuple[int, ...]:
     return tuple(found)
 
 
+def characters_for(window: int | None, answer: object) -> int | None:
     """Return how many characters a text may have at first, or None where nobody knows the window.
 
     Args:
