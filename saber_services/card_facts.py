@@ -14,6 +14,7 @@ from saber_assets.publishing.benchmark import Benchmark
 from saber_assets.publishing.card import CardFacts, Table
 from saber_assets.publishing.gain_encoding import SCALE
 from saber_assets.publishing.hf_dataset import card_configs
+from saber_assets.publishing.import_tables import ACCORDING
 from saber_assets.publishing.loading import LOADING
 from saber_assets.publishing.permissive import LICENCE, LeftOut
 from saber_assets.publishing.safe_ids import changed
@@ -60,7 +61,7 @@ def gather_facts(
     """
     settings = board.settings
     tables = settings.workdir.tables
-    workers = _workers(tables)
+    workers = _workers(settings)
     sections = {
         "How it was made": _making(board, workers),
         "Thresholds and seeds": _thresholds(tables),
@@ -105,13 +106,25 @@ def _data(benchmark: Benchmark, setting: str | None) -> dict[str, object]:
     return found
 
 
-def _workers(tables: Path) -> list[tuple[str, str]]:
-    found = []
+def makers_of(settings: Settings) -> dict[str, list[str]]:
+    """Return annotators and judges by part; of an import, those that the release states."""
+    imported = settings.profile.imported
+    if imported.folder is not None:
+        return dict(imported.made_by)
+    found: dict[str, list[str]] = {}
     for part, table, column in WORKERS:
-        if table_files(tables, table):
-            names = read_table(tables, table)[column].drop_nulls().unique().sort()
-            found += [(part, str(name)) for name in names]
+        found[part] = []
+        if table_files(settings.workdir.tables, table):
+            names = read_table(settings.workdir.tables, table)[column]
+            found[part] = [str(name) for name in names.drop_nulls().unique().sort()]
     return found
+
+
+def _workers(settings: Settings) -> list[tuple[str, str]]:
+    said = "" if settings.profile.imported.folder is None else f", {ACCORDING}"
+    return [
+        (part, f"{name}{said}") for part, names in makers_of(settings).items() for name in names
+    ]
 
 
 def _making(board: Board, workers: list[tuple[str, str]]) -> list[str | Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -23,7 +23,7 @@ from saber_resources.errors import SetupError
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table, table_files
 from saber_services.builder import Board, open_board, require_built
-from saber_services.card_facts import gather_facts
+from saber_services.card_facts import gather_facts, makers_of
 
 RELEASED = (
     DEDUPED_CORPUS.name,
@@ -128,6 +128,7 @@ def _gather(settings: Settings, wish: Wish) -> tuple[Benchmark, LeftOut | None]:
     scores = pl.concat(parts) if parts else None
     corpus, queries, pools, judgments, ratings = (read_table(tables, name) for name in RELEASED)
     benchmark = from_tables(corpus, queries, pools, ratings, judgments, scores)
+    benchmark = replace(benchmark, made_by=makers_of(settings))
     left_out = None
     if wish.permissive:
         benchmark, left_out = keep_permissive(benchmark)

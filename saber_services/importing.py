@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from saber_assets.publishing.manifest import stated_makers
 from saber_assets.publishing.qrels_import import PoolSource
-from saber_assets.publishing.readers import Format, content_of, stated_scale
+from saber_assets.publishing.readers import Format, content_of, read_release, stated_scale
 from saber_resources.errors import SetupError
 from saber_resources.profiles import merge
 from saber_resources.settings import SETTINGS_FILE, Settings, load_settings, save_settings
@@ -41,11 +42,11 @@ def prepare_import(
         overrides: further values of the profile.
 
     Raises:
-        InputError: when there is no such folder.
+        InputError: when there is no such folder, or a new workdir's can't be read.
         SetupError: when the workdir holds a benchmark that was built, or a value isn't allowed.
     """
     place = folder.expanduser().resolve()
-    imported = {
+    imported: dict[str, Any] = {
         "format": kind,
         "folder": str(place),
         "content": content_of(place),
@@ -53,10 +54,14 @@ def prepare_import(
         "subset": subset,
         "gain_scale": stated_scale(place) if gain_scale is None else gain_scale,
         "pools": pools,
+        "made_by": stated_makers(place),
     }
     is_new = not (workdir.expanduser() / SETTINGS_FILE).is_file()
     if not is_new:
         _refuse_built(load_settings(workdir))
+    else:  # read before anything is written: a folder that is refused leaves no workdir behind
+        scale = imported["gain_scale"]
+        read_release(kind, place, split=split, subset=subset, gain_scale=scale, pools=pools)
     profile = FIRST_PROFILE if is_new else None
     return save_settings(workdir, profile, merge(overrides, {"imported": imported}))
 

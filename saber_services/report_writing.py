@@ -30,11 +30,15 @@ def write_report(
     """
     # only here: they and Dagster, behind them, take a second to import
     from saber_services.report.outside import gather_outside
+    from saber_services.report.release import Release
     from saber_services.report.site import Site, check_target, write_site
 
     workdir = settings.workdir
     folder = (target or workdir.report).expanduser().resolve()
     check_target(folder)
-    site = Site.of(workdir.tables, workdir.root.name, gather_outside(settings), all_texts)
+    imported = settings.profile.imported
+    release = None if imported.folder is None else Release(imported.made_by)
+    outside = gather_outside(settings)
+    site = Site.of(workdir.tables, workdir.root.name, outside, all_texts, release)
     with progress("writing the report", site.expected) as advance:
         return write_site(site, folder, advance)

@@ -240,8 +240,11 @@ def _signal_effect(settings: Settings) -> dg.AssetsDefinition:
             str(key[0]): (rows["rank"].to_list(), rows["share"].to_list())
             for key, rows in effect.group_by("category", maintain_order=True)
         }
-        plot = shown(lines(curves, "candidates among the top r", "r", "share of the category"))
-        yield from _handed(SIGNAL_EFFECT, effect, {}, {"curves": plot} if curves else {})
+        plots: dict[str, Any] = {}
+        if curves:  # a release doesn't tell categories
+            plot = lines(curves, "candidates among the top r", "r", "share of the category")
+            plots["curves"] = shown(plot)
+        yield from _handed(SIGNAL_EFFECT, effect, {}, plots)
 
     return signal_effect_asset
 

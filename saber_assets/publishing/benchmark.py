@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -43,6 +43,7 @@ class Benchmark:
         pools: `POOLS`; rating in [0, 5], null where a candidate was never judged.
         verdicts: `VERDICTS`, where they are known: 1 or 2 won, 0 is a tie, null is none.
         runs: `RUNS`, scores of retrievers; finite.
+        made_by: annotators and judges by part, see `Manifest`.
         notes: what was left out or assumed, for people: a name and a number or a phrase.
     """
 
@@ -51,6 +52,7 @@ class Benchmark:
     pools: pl.DataFrame
     verdicts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=VERDICTS))
     runs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=RUNS))
+    made_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: Mapping[str, object] = field(default_factory=dict)
 
     @property

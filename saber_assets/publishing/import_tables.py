@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from saber_assets.publishing.benchmark import Benchmark
@@ -16,9 +18,13 @@ from saber_assets.table import Table
 
 PRIVATE_SOURCE = "queries"
 """Source of queries that aren't among the documents."""
+ACCORDING = "according to the release"
+"""Said behind a name that a release states and nobody here has checked."""
 
 
-def import_tables(benchmark: Benchmark, source: str) -> list[tuple[Table, pl.DataFrame]]:
+def import_tables(
+    benchmark: Benchmark, source: str, judges: Sequence[str] = ()
+) -> list[tuple[Table, pl.DataFrame]]:
     """Return the tables of an imported benchmark, in the order of `IMPORTED`.
 
     What a release doesn't tell, such as categories, similarities and strengths, is null.
@@ -26,6 +32,7 @@ def import_tables(benchmark: Benchmark, source: str) -> list[tuple[Table, pl.Dat
     Args:
         benchmark: as a format's `read` returns it.
         source: name of the documents' source.
+        judges: who judged, as the release states it; none where it doesn't.
     """
     pairs = ["query_id", "candidate_id"]
     ordered = benchmark.pools.sort(pairs)
@@ -34,7 +41,7 @@ def import_tables(benchmark: Benchmark, source: str) -> list[tuple[Table, pl.Dat
         (IMPORTED_QUERIES, _filled(IMPORTED_QUERIES, _queries(benchmark))),
         (IMPORTED_POOLS, _filled(IMPORTED_POOLS, ordered.select(pairs))),
         (IMPORTED_RATINGS, _filled(IMPORTED_RATINGS, ordered.select(*pairs, "rating"))),
-        (IMPORTED_JUDGMENTS, _filled(IMPORTED_JUDGMENTS, _judgments(benchmark, source))),
+        (IMPORTED_JUDGMENTS, _filled(IMPORTED_JUDGMENTS, _judgments(benchmark, source, judges))),
     ]
 
 
@@ -63,9 +70,10 @@ def _queries(benchmark: Benchmark) -> pl.DataFrame:
     )
 
 
-def _judgments(benchmark: Benchmark, source: str) -> pl.DataFrame:
+def _judgments(benchmark: Benchmark, source: str, judges: Sequence[str]) -> pl.DataFrame:
+    judge = f"{', '.join(judges)}, {ACCORDING}" if judges else f"judge of {source}"
     return benchmark.verdicts.with_columns(
-        pair=pl.int_range(pl.len()).over("query_id"), judge=pl.lit(f"judge of {source}")
+        pair=pl.int_range(pl.len()).over("query_id"), judge=pl.lit(judge)
     )
 
 

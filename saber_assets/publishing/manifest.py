@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from saber_assets.errors import InputError
 
 MANIFEST_FILE = "saber_export.json"
+PARTS = ("topics", "summaries", "judgments")
+"""Parts of a benchmark of which a folder says who made them."""
 LAYOUT = 1
 """Raised when a reader of the present layout would misread a new one."""
 
@@ -22,6 +25,7 @@ class Manifest:
         gain_scale: scale of its integer gains; None where ratings stand as they are.
         safe_ids: whether ids are percent-encoded.
         setting: what text each side shows; None where both statement and solution are there.
+        made_by: for each of `PARTS`, the names of its annotators or judges; empty where unknown.
         layout: see `LAYOUT`.
     """
 
@@ -29,6 +33,7 @@ class Manifest:
     gain_scale: int | None = None
     safe_ids: bool = False
     setting: str | None = None
+    made_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     layout: int = LAYOUT
 
 
@@ -48,6 +53,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         manifest = Manifest(**values)
+        _check_names(manifest.made_by)
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, OSError) as error:
@@ -60,3 +66,23 @@ def read_manifest(folder: Path) -> Manifest | None:
             "update SABER, or export the folder with this version",
         )
     return manifest
+
+
+def stated_makers(folder: Path) -> dict[str, list[str]]:
+    """Return who made each of `PARTS`, as a folder's manifest states it; else nobody.
+
+    Raises:
+        InputError: when the manifest is broken.
+    """
+    manifest = read_manifest(folder)
+    made_by = {} if manifest is None else manifest.made_by
+    return {part: [*made_by.get(part, ())] for part in PARTS}
+
+
+def _check_names(made_by: object) -> None:
+    if isinstance(made_by, dict) and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+        for names in made_by.values()
+    ):
+        return
+    raise ValueError("made_by is no object with lists of names")

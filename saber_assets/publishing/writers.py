@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -13,6 +14,7 @@ from saber_assets.publishing import (
     trec_folder,
 )
 from saber_assets.publishing.benchmark import Benchmark
+from saber_assets.publishing.manifest import read_manifest, write_manifest
 
 ExportFormat = Literal["saber", "mteb", "beir", "trec", "hf"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
@@ -41,3 +43,6 @@ def write_release(kind: ExportFormat, benchmark: Benchmark, folder: Path, settin
         beir_folder.write(benchmark, folder, setting)
     else:
         trec_folder.write(benchmark, folder, setting)
+    written = read_manifest(folder)
+    if written is not None:
+        write_manifest(folder, replace(written, made_by=benchmark.made_by))

@@ -112,7 +112,7 @@ def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -
 
 def _setting_of(board: pl.DataFrame, retriever: str | None) -> str:
     """Return the first setting, or where a retriever isn't in that, the first of its own."""
-    own = board.filter(pl.col("retriever") == retriever)["setting"].unique().to_list()
+    own = board.filter(pl.col("retriever").eq_missing(retriever))["setting"].unique().to_list()
     return next((setting for setting in SETTINGS if setting in own), SETTINGS[0])
 
 
@@ -159,12 +159,26 @@ def _failed_retrievers(settings: Settings) -> list[str]:
         return []
     board = read_table(tables, "leaderboard").select("retriever").unique()
     failures = read_table(tables, "retriever_failures").join(board, on="retriever", how="semi")
-    counted = failures.group_by("retriever").agg(pl.len(), pl.col("reason").min()).sort("retriever")
     return [
-        f"{name} gave no usable scores for {count} queries and settings ({reason.rstrip('.')}); "
+        f"{name} gave no usable scores for {count} queries and settings ({reasons}); "
         f"each counts as 0, see saber query 'FROM retriever_failures'"
-        for name, count, reason in counted.iter_rows()
+        for name, count, reasons in _told_failures(failures)
     ]
+
+
+def _told_failures(failures: pl.DataFrame) -> Iterator[tuple[str, int, str]]:
+    """Yield each retriever with its failures: their number, and the commonest reason with its own.
+
+    Args:
+        failures: RETRIEVER_FAILURES.
+    """
+    counted = failures.group_by("retriever", "reason").agg(number=pl.len())
+    ranked = counted.sort("retriever", "number", "reason", descending=[False, True, False])
+    for (name,), rows in ranked.group_by("retriever", maintain_order=True):
+        total, number = int(rows["number"].sum()), int(rows["number"][0])
+        reason = str(rows["reason"][0]).rstrip(".")
+        of_all = "" if number == total else f"{number} of them: "
+        yield str(name), total, f"{of_all}{reason}"
 
 
 def _annotators(settings: Settings) -> list[str]:

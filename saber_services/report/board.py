@@ -14,6 +14,7 @@ from saber_assets.evaluation.leaderboard import ALL_DOMAINS
 from saber_assets.evaluation.paired_tests import cannot_be_told_apart, letters
 from saber_assets.evaluation.tables import LEADERBOARD, PAIRED_TESTS
 from saber_assets.ontology.tables import DOMAINS
+from saber_services.report.discreet import discreet
 from saber_services.report.source import Source
 from saber_services.report.standings import Board, Standings, boards_of
 
@@ -71,10 +72,10 @@ def card_of(name: str, family: str, version: str, stated: Mapping[str, Any]) -> 
         ("Parity gate", "parity"),
     )
     facts = [("Family", family), ("Type code", str(stated.get("type_code") or "none"))]
-    facts += [(label, shown(stated[key])) for label, key in labels if stated.get(key)]
+    facts += [(label, discreet(shown(stated[key]))) for label, key in labels if stated.get(key)]
     facts.append(("Version of the scores", version or "not recorded"))
     unconfirmed = [str(one) for one in stated.get("unconfirmed") or ()]
-    caveats = [str(one) for one in stated.get("caveats") or ()]
+    caveats = [discreet(str(one)) for one in stated.get("caveats") or ()]
     if unconfirmed:
         caveats.append(f"Not confirmed on this card: {', '.join(unconfirmed)}.")
     return Card(

@@ -19,6 +19,7 @@ from saber_services.report.judging import (
     read_ratings,
     read_thresholds,
 )
+from saber_services.report.release import Absence, Release, absence
 from saber_services.report.source import Source
 
 DISTRIBUTION = "saber-platform"
@@ -44,7 +45,7 @@ class Content:
     """The sections of the pages; None where a table isn't made or is empty.
 
     Attributes:
-        lacking: for each section, the tables that aren't made yet.
+        lacking: for each section, why it has nothing to show where that is so.
     """
 
     headline: Headline
@@ -56,14 +57,15 @@ class Content:
     examples: tuple[Example, ...] | None
     failures: Failures
     colophon: Colophon
-    lacking: dict[str, tuple[str, ...]]
+    lacking: dict[str, Absence]
 
 
-def gather(source: Source) -> Content:
+def gather(source: Source, release: Release | None = None) -> Content:
     """Return the content of the overview pages.
 
     Args:
         source: the tables; may lack any of them.
+        release: that was imported; None: the benchmark was built.
 
     Raises:
         SetupError: when a table can't be read.
@@ -78,16 +80,16 @@ def gather(source: Source) -> Content:
         "examples": EXAMPLE_TABLES,
     }
     return Content(
-        headline=read_headline(source),
+        headline=read_headline(source, release),
         funnel=read_funnel(source),
         domains=read_domains(source),
         thresholds=read_thresholds(source),
         ratings=read_ratings(source),
-        judgments=read_judgments(source),
+        judgments=read_judgments(source, is_released=release is not None),
         examples=read_examples(source),
-        failures=read_failures(source),
+        failures=read_failures(source, release),
         colophon=Colophon(_version(), source.newest(), tuple(_values(source))),
-        lacking={section: source.lacking(*names) for section, names in needed.items()},
+        lacking={section: absence(source, release, *names) for section, names in needed.items()},
     )
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from saber_assets.corpus.formulas import formulas
 from saber_assets.ontology.tables import DOMAINS
 from saber_services.report.source import Source
+from saber_services.report.typesetting import LONGEST_TEXT, end_outside
 
 TABLES = ("benchmark_queries", "candidate_pools", "relevance_ratings", "deduped_corpus")
 EXAMPLES = 3
@@ -21,6 +23,10 @@ NAMES = {
     "summary_only": "similar core idea",
     "both": "similar topic and core idea",
 }
+
+
+Rated = tuple[str, float, str | None]
+"""Candidate, rating, and why it is in the pool, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Candidate:
 
     place: int
     rating: float
-    category: str
+    category: str | None
     text: Text
 
 
@@ -60,13 +66,15 @@ class Example:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """Return a text cut at a space near `longest` characters, with an ellipsis if it was."""
+    """Return a text cut near `longest` characters, with an ellipsis if it was.
+
+    The cut is at a space where there is one, and outside formulas.
+    """
     clean = text.strip()
     if len(clean) <= longest:
         return clean
-    head = clean[:longest]
-    space = max(head.rfind(" "), head.rfind("\n"))
-    return (head[:space] if space > longest * 3 // 4 else head).rstrip() + " …"
+    end = end_outside(clean, longest, list(formulas(clean[:LONGEST_TEXT])))
+    return clean if end >= len(clean) else clean[:end].rstrip() + " …"
 
 
 def read_examples(source: Source) -> tuple[Example, ...] | None:
@@ -87,7 +95,7 @@ def read_examples(source: Source) -> tuple[Example, ...] | None:
     )
 
 
-def _rated(source: Source, queries: pl.Series) -> dict[str, list[tuple[str, float, str]]]:
+def _rated(source: Source, queries: pl.Series) -> dict[str, list[Rated]]:
     """Return (candidate, rating, category) of each query, best first."""
     ratings = source.read(
         "relevance_ratings",
@@ -102,7 +110,7 @@ def _rated(source: Source, queries: pl.Series) -> dict[str, list[tuple[str, floa
         .join(pools, on=["query_id", "candidate_id"])
         .sort("query_id", "rating", "candidate_id", descending=[False, True, False])
     )
-    found: dict[str, list[tuple[str, float, str]]] = {}
+    found: dict[str, list[Rated]] = {}
     for query, candidate, rating, category in rows.iter_rows():
         found.setdefault(query, []).append((candidate, rating, category))
     return found
@@ -148,13 +156,13 @@ def _ideas(source: Source, chosen: list[str]) -> dict[str, str]:
 def _example(
     query: str,
     domains: tuple[str, ...],
-    rated: list[tuple[str, float, str]],
+    rated: list[Rated],
     texts: Mapping[str, Text],
     idea: str,
 ) -> Example:
     unknown = Text("(not in the corpus any more)", "")
     candidates = [
-        Candidate(place, rating, NAMES.get(category, category), texts.get(identity, unknown))
+        Candidate(place, rating, NAMES.get(category or "", category), texts.get(identity, unknown))
         for place, (identity, rating, category) in enumerate(rated, start=1)
     ]
     best, rest = candidates[:BEST], candidates[BEST:]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from saber_services.report.discreet import discreet
+from saber_services.report.release import Release
 from saber_services.report.source import Source
 
 HEURISTIC = "heuristic"
@@ -43,12 +45,13 @@ class Headline:
     warnings: tuple[str, ...]
 
 
-def read_headline(source: Source) -> Headline:
-    """Return the headline of whatever is made."""
+def read_headline(source: Source, release: Release | None = None) -> Headline:
+    """Return the headline of whatever is made; of a release, with who made it by its own word."""
     workers: list[Worker] = []
     warnings: list[str] = []
     for part, verb, table, column in _WORKERS:
-        names = _names(source, table, column)
+        stated = () if release is None else release.names(part.lower())
+        names = tuple(map(discreet, stated or _names(source, table, column)))
         workers.append(Worker(part, names))
         warnings += [f"{verb} by the {name}" for name in names if HEURISTIC in name.casefold()]
     figures = (

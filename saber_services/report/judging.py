@@ -84,9 +84,12 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Judgments:
-    """The position effect, and the verdicts that are missing."""
+    """The position effect, and the verdicts that are missing.
 
-    effect: PositionEffect
+    `effect` is None where nobody says which candidate was shown first.
+    """
+
+    effect: PositionEffect | None
     judgments: int
     ties: int
     without_verdict: int
@@ -94,6 +97,8 @@ class Judgments:
     @property
     def verdict(self) -> str:
         """What the interval says about a preference for a place, in one sentence."""
+        if self.effect is None:
+            return "The release does not say which candidate was shown first."
         if not self.effect.verdicts:
             return "No verdicts yet."
         if self.effect.low > 0.5:
@@ -158,13 +163,21 @@ def _categories(source: Source, ratings: pl.DataFrame) -> tuple[CategoryRow, ...
     return tuple(means[category] for category in CATEGORIES if category in means)
 
 
-def read_judgments(source: Source) -> Judgments | None:
-    """Return the position effect, or None where nothing is judged yet."""
+def read_judgments(source: Source, *, is_released: bool = False) -> Judgments | None:
+    """Return the position effect, or None where nothing is judged yet.
+
+    Args:
+        source: the tables.
+        is_released: whether the judgments are those of a release, which names two candidates and
+            doesn't promise that the first one was shown first.
+    """
     if not source.has("pairwise_judgments"):
         return None
     judgments = source.read("pairwise_judgments", "winner")
+    if is_released and judgments.is_empty():
+        return None
     return Judgments(
-        position_effect(judgments),
+        None if is_released else position_effect(judgments),
         judgments.height,
         int((judgments["winner"] == 0).sum()),
         int(judgments["winner"].null_count()),

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from saber_services.report.discreet import discreet
 from saber_services.report.examples import cut
 from saber_services.report.names import page_of
 from saber_services.report.typesetting import Typesetter, printable
@@ -79,6 +80,7 @@ def environment(typesetter: Typesetter, beginning: Callable[[str], Markup]) -> E
         "line": lambda text: typesetter.short(text, len(text) + 1),
         "beginning": beginning,
         "cut": cut,
+        "discreet": discreet,
     }
     return made
 

@@ -90,6 +90,8 @@ def _rated(source: Source, pools: pl.DataFrame) -> pl.DataFrame:
             flag=pl.lit(None, pl.String),
         )
     ratings = source.read("relevance_ratings", "query_id", "candidate_id", *columns)
+    if ratings["wins"].null_count() == ratings.height and source.has("pairwise_judgments"):
+        ratings = _counted(source, ratings)
     strength = pl.col("strength").filter(pl.col("rating").is_not_null())
     spread = (strength.max() - strength.min()).over("query_id")
     return (
@@ -98,6 +100,30 @@ def _rated(source: Source, pools: pl.DataFrame) -> pl.DataFrame:
             error=pl.when(spread > 0).then(pl.col("standard_error") * TOP_RATING / spread)
         )
         .drop("strength", "standard_error")
+    )
+
+
+def _counted(source: Source, ratings: pl.DataFrame) -> pl.DataFrame:
+    """Return ratings with wins and losses counted from judgments; null in queries without any."""
+    columns = ("query_id", "first_id", "second_id", "winner")
+    rows = source.read("pairwise_judgments", *columns)
+    sides = [
+        rows.select(
+            "query_id",
+            candidate_id=side,
+            wins=pl.col("winner") == won,
+            losses=pl.col("winner") == 3 - won,
+        )
+        for won, side in ((1, "first_id"), (2, "second_id"))
+    ]
+    sums = pl.concat(sides).group_by("query_id", "candidate_id").agg(
+        pl.col("wins", "losses").sum().cast(pl.Int32)
+    )  # fmt: skip
+    is_judged = pl.col("query_id").is_in(rows["query_id"].unique().implode())
+    return (
+        ratings.drop("wins", "losses")
+        .join(sums, on=["query_id", "candidate_id"], how="left")
+        .with_columns(pl.when(is_judged).then(pl.col("wins", "losses").fill_null(0)))
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from saber_services.report.outside import MadeTable
+from saber_services.report.release import GIVEN, MADE
 
 ORIGINS = (
     (
@@ -32,6 +33,20 @@ ORIGINS = (
      "sources and cleaning"),
     ("Seconds a query", (), "saber analyse latency, in analyses/latency.csv"),
 )  # fmt: skip
+
+
+def origins_of(*, is_released: bool) -> list[tuple[str, tuple[str, ...], str]]:
+    """Return what is shown, its tables and what decided it; of a release only what can be there."""
+    if not is_released:
+        return list(ORIGINS)
+    found = []
+    for what, tables, decided in ORIGINS:
+        made = tuple(name for name in tables if name in MADE)
+        if made or not tables:
+            found.append(
+                (what, made, "the release" if GIVEN.issuperset(made) and made else decided)
+            )
+    return found
 
 
 def prompts_asked(made: Iterable[MadeTable]) -> list[tuple[str, str, list[str]]]:

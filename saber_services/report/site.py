@@ -24,9 +24,10 @@ from saber_services.report.names import page_of
 from saber_services.report.outside import Outside
 from saber_services.report.pools import NEEDED, Pools, Ranks, read_pools, read_ranks
 from saber_services.report.problem_texts import PREVIEW, Problem, ProblemTexts, read_problem_texts
-from saber_services.report.provenance import ORIGINS, prompts_asked
+from saber_services.report.provenance import origins_of, prompts_asked
 from saber_services.report.query_pages import FOLDED_BEST, FOLDED_WORST, query_pages
 from saber_services.report.query_values import QueryValues, read_query_values
+from saber_services.report.release import Absence, Release, absence
 from saber_services.report.retriever_pages import retriever_pages
 from saber_services.report.source import Source
 from saber_services.report.standings import Row
@@ -36,9 +37,9 @@ INDEX = "index.html"
 MARK = "report.json"
 """Says that a folder is a report, which the next one may replace."""
 KIND = "SABER report"
-MOST_POOLS = 50
 IGNORED = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 """What file managers put into folders by themselves."""
+MOST_POOLS = 50
 MENU = (
     (INDEX, "Leaderboard"),
     ("analyses.html", "Analyses"),
@@ -48,10 +49,10 @@ MENU = (
     ("failures.html", "Failures"),
     ("provenance.html", "Provenance"),
 )
-Progress = Callable[[int], None]
 FOLDERS = ("r", "q", "p")
 OLDER = frozenset({MARK, *FOLDERS, *(page for page, _ in MENU)})
 """What stands in reports of before their mark listed it."""
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,9 @@ def check_target(target: Path) -> None:
     Raises:
         InputError: when the target is a file, a mount point, or a folder with something else in it.
     """
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
     if target.is_mount():
         raise _mounted(target)
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     try:
         mark = json.loads((target / MARK).read_text(encoding="utf-8"))
@@ -113,7 +114,6 @@ def check_target(target: Path) -> None:
             f"{target} holds something else than a report, and would be replaced as a whole",
             "name a new or an empty folder",
         )
-
     others = sorted({path.name for path in target.iterdir()} - known - IGNORED)
     if others:
         raise InputError(
@@ -129,6 +129,7 @@ def _mounted(target: Path) -> InputError:
         f"name a folder in it, such as {target / 'board'}",
     )
 
+
 class Site:
     """Everything that the pages show, and the writing of them.
 
@@ -138,14 +139,22 @@ class Site:
         pages: how many are written.
         size: bytes of them.
         setter: sets the texts of problems.
+        release: that was imported; None: the benchmark was built.
     """
 
     menu = MENU
 
-    def __init__(self, source: Source, title: str, outside: Outside, all_texts: bool) -> None:
-        self.source, self.outside = source, outside
+    def __init__(
+        self,
+        source: Source,
+        title: str,
+        outside: Outside,
+        all_texts: bool,
+        release: Release | None = None,
+    ) -> None:
+        self.source, self.outside, self.release = source, outside, release
         self.title = title.encode("utf-8", "replace").decode("utf-8")
-        self.report: Content = gather(source)
+        self.report: Content = gather(source, release)
         self.board: WholeBoard | None = read_board(source)
         self.values: QueryValues | None = read_query_values(source, self.board)
         self.pools: Pools | None = read_pools(source)
@@ -166,7 +175,12 @@ class Site:
 
     @classmethod
     def of(
-        cls, tables: Path, title: str, outside: Outside | None = None, all_texts: bool = False
+        cls,
+        tables: Path,
+        title: str,
+        outside: Outside | None = None,
+        all_texts: bool = False,
+        release: Release | None = None,
     ) -> Site:
         """Return the site of a folder of tables.
 
@@ -175,11 +189,12 @@ class Site:
             title: name of the benchmark.
             outside: what is known beside the tables.
             all_texts: every problem of the pools gets a page, however many there are.
+            release: that was imported; None: the benchmark was built.
 
         Raises:
             SetupError: when a table can't be read.
         """
-        return cls(Source(tables), title, outside or Outside(), all_texts)
+        return cls(Source(tables), title, outside or Outside(), all_texts, release)
 
     @property
     def colophon(self) -> Any:
@@ -190,6 +205,15 @@ class Site:
     def warnings(self) -> tuple[str, ...]:
         """What a heuristic did."""
         return self.report.headline.warnings[:1]
+
+    @property
+    def unmade(self) -> str:
+        """What is said in place of a name that isn't there."""
+        return "not made yet" if self.release is None else "not in the release"
+
+    def absence(self, *tables: str) -> Absence:
+        """Return why a section that needs these tables has nothing to show."""
+        return absence(self.source, self.release, *tables)
 
     @property
     def expected(self) -> int:
@@ -242,7 +266,7 @@ class Site:
             report=self.report,
             outside=self.outside,
             prompts=prompts_asked(self.outside.made),
-            origins=ORIGINS,
+            origins=origins_of(is_released=self.release is not None),
             versions=sorted(self.ranks.versions.items()) if self.ranks else [],
             measure=self.board.standings.boards[0].measure if self.board else "",
             setter=self.setter,
@@ -268,10 +292,17 @@ class Site:
             queries=self._query_rows(),
             domains=sorted({d for own in self.pools.domains for d in own}) if self.pools else [],
             previews=self.previews,
-            lacking=self.source.lacking(*NEEDED),
+            lacking=self.absence(*NEEDED),
         )
-        for name in ("benchmark", "judging", "failures"):
+        for name in ("benchmark", "judging"):
             self._page(f"{name}.html", name, report=self.report)
+        self._page(
+            "failures.html",
+            "failures",
+            report=self.report,
+            linked=set(self.board.retrievers) if self.board else set(),
+            known=set(self.pools.queries) if self.pools else set(),
+        )
 
     def _index_rows(self) -> list[tuple[str, dict[str, Any]]]:
         """Return each retriever's row on the first board; it is hidden where it has none there."""

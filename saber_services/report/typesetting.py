@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
@@ -22,6 +23,23 @@ _BLANKS = re.compile(r"\s+")
 def printable(text: str) -> str:
     """Return a text with the characters replaced that an HTML page must not contain."""
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def end_outside(text: str, longest: int, found: Sequence[Formula]) -> int:
+    """Return where to cut a text near `longest` characters: at a space, and in no formula.
+
+    Args:
+        text: longer than that.
+        longest: characters, about.
+        found: the formulas of the text.
+    """
+    crossing = next((one for one in found if one.start < longest < one.stop), None)
+    if crossing is not None:
+        return crossing.start if crossing.start > longest // 2 else crossing.stop
+    space = max(text.rfind(blank, longest * 3 // 4, longest + 1) for blank in " \n")
+    if space <= 0:
+        return longest
+    return next((one.stop for one in found if one.start < space < one.stop), space)
 
 
 class Typesetter:
@@ -60,14 +78,7 @@ class Typesetter:
         found = list(formulas(clean))
         if len(clean) <= longest and len(text) <= 8 * longest:
             return self._set(clean, found, inline=True)
-        end = longest
-        for formula in found:
-            if formula.start < end < formula.stop:
-                end = formula.start if formula.start > longest // 2 else formula.stop
-                break
-        else:
-            space = clean.rfind(" ", longest * 3 // 4, end + 1)
-            end = space if space > 0 else end
+        end = end_outside(clean, longest, found)
         kept = [formula for formula in found if formula.stop <= end]
         return self._set(clean[:end].rstrip(), kept, inline=True) + " …"
 
