@@ -33,8 +33,8 @@ from saber_assets.retrieval.own.plug_ins import (
     plug_ins,
 )
 from saber_assets.retrieval.own.precomputed import runs_entry
-from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.reasons import reason_of
+from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import System, load_systems
 from saber_assets.retrieval.tables import SETTINGS
 from saber_assets.tournament.tables import RELEVANCE_RATINGS
@@ -132,9 +132,6 @@ def own_entry(items: Sequence[Own]) -> Entry:
     Raises:
         InputError: when it can't be loaded, reached or read, whatever the reason.
     """
-    item = items[0]
-    form = form_of(item.reference)
-    if form == "scores":
     try:
         return _opened(items)
     except InputError:
@@ -147,6 +144,9 @@ def own_entry(items: Sequence[Own]) -> Entry:
 
 
 def _opened(items: Sequence[Own]) -> Entry:
+    item = items[0]
+    form = form_of(item.reference)
+    if form == "scores":
         files = {one.setting or SETTINGS[0]: file_of(one.reference) for one in items}
         return runs_entry(item.name, files)
     if form == "endpoint":
@@ -159,11 +159,11 @@ def _opened(items: Sequence[Own]) -> Entry:
 
 
 def _own_entry(items: Sequence[Own]) -> Entry:
+    """Return an own retriever as an entry: a broken one breaks nothing but itself."""
+    name, reference = items[0].name, items[0].reference
     try:
         return own_entry(items)
     except InputError as error:
-    """Return an own retriever as an entry: a broken one breaks nothing but itself."""
-    name, reference = items[0].name, items[0].reference
         gone = isinstance(error, UnavailableError) or _is_gone(reference)
         what = f"Own retriever {printable(reference)}"
         return broken_entry(name, what, error, version_known=not gone)
