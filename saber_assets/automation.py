@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 
 import dagster as dg
 
@@ -15,7 +16,7 @@ from saber_assets.kept_scores import (
     data_version,
     input_versions,
     latest,
-    scores_version,
+    usable_scores,
     why_due,
     why_to_score,
 )
@@ -148,7 +149,7 @@ def board_sensor(settings: Settings, clock: Clock = time.time) -> dg.SensorDefin
         blocked = _blocked(settings)
         if blocked is not None:
             return dg.SkipReason(blocked)
-        due = _due_board(context.instance, entries)
+        due = _due_board(context.instance, entries, settings.workdir.tables)
         if due is None:
             return dg.SensorResult(skip_reason="the board is current", cursor="{}")
         return _board_result(context, due, _rescored(context.instance, entries), clock())
@@ -261,13 +262,11 @@ def _open_pool(instance: dg.DagsterInstance) -> None:
             storage.set_concurrency_slots(POOL, SLOTS)
 
 
-def _due_board(instance: dg.DagsterInstance, entries: Mapping[str, Entry]) -> Due | None:
+def _due_board(
+    instance: dg.DagsterInstance, entries: Mapping[str, Entry], tables: Path
+) -> Due | None:
     """Return the board where it was made from other scores or ratings than there are."""
-    scores = {
-        name: version
-        for name, entry in entries.items()
-        if (version := scores_version(instance, entry)) is not None
-    }
+    scores = usable_scores(instance, entries, tables)
     ratings = data_version(instance, RELEVANCE_RATINGS.name)
     measured = latest(instance, QUERY_MEASURES.name)
     due = Due("board", key_of("board", {**scores, "": ratings}), "scores or ratings changed")

@@ -1,7 +1,12 @@
-"""Which kept scores count: those by this version of a retriever, on these pools and texts."""
+"""Which kept scores count: those on these pools and texts, by this version of a retriever.
+
+Those by the version before count as well while the new one has none: a server that is down, or a
+scoring that is under way, takes no row off the board.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import dagster as dg
@@ -15,14 +20,42 @@ DATA_TAG = "dagster/data_version"
 INPUT_TAG = "dagster/input_data_version/"
 
 
-def scores_version(instance: dg.DagsterInstance, entry: Entry) -> str | None:
+def usable_scores(
+    instance: dg.DagsterInstance, entries: Mapping[str, Entry], tables: Path
+) -> dict[str, str]:
+    """Return the data versions of the scores that the board shows, by retriever."""
+    inputs = {
+        table: data_version(instance, table)
+        for table in {table for name in entries for table in inputs_of(name)}
+    }
+    found = {name: scores_version(instance, entry, inputs) for name, entry in entries.items()}
+    return {
+        name: version
+        for name, version in found.items()
+        if version is not None and is_table_file(table_path(tables, RETRIEVER_SCORES.name, name))
+    }
+
+
+def scores_version(
+    instance: dg.DagsterInstance, entry: Entry, inputs: Mapping[str, str | None] | None = None
+) -> str | None:
     """Return the data version of a retriever's scores, None where they are not comparable.
 
-    Those of another version of the retriever or of other pools may lie there still, when it can't
-    run here any more.
+    Those of other pools or texts never are. Those of another version are while this one could run
+    here but has no scores yet; one that can't, such as a file with an error, has no row.
+
+    Args:
+        instance: holds what was materialised.
+        entry: the retriever.
+        inputs: the data versions of the tables that decide scores; None: they are looked up.
     """
     event = latest(instance, RETRIEVER_SCORES.name, entry.name)
-    if event is None or why_stale(instance, entry, event) is not None:
+    if event is None:
+        return None
+    now = input_versions(instance, entry.name) if inputs is None else inputs
+    if _changed_inputs(entry, event, now):
+        return None
+    if _is_other(entry, event) and entry.missing() is not None:
         return None
     return (event.tags or {}).get(DATA_TAG)
 
@@ -45,16 +78,27 @@ def why_stale(
     instance: dg.DagsterInstance, entry: Entry, event: dg.AssetMaterialization
 ) -> str | None:
     """Return what changed since scores were made, or None."""
-    stated = event.metadata.get(VERSION_KEY)
-    if stated is None or (entry.version_known and stated.value != entry.version):
+    if _is_other(entry, event):
         return "its version changed"
-    tags = event.tags or {}
-    changed = [
-        name
-        for name, version in input_versions(instance, entry.name).items()
-        if version is None or tags.get(f"{INPUT_TAG}{name}") != version
-    ]
+    changed = _changed_inputs(entry, event, input_versions(instance, entry.name))
     return f"{' and '.join(changed)} changed" if changed else None
+
+
+def _is_other(entry: Entry, event: dg.AssetMaterialization) -> bool:
+    """Tell whether another version of a retriever made its scores."""
+    stated = event.metadata.get(VERSION_KEY)
+    return stated is None or (entry.version_known and stated.value != entry.version)
+
+
+def _changed_inputs(
+    entry: Entry, event: dg.AssetMaterialization, now: Mapping[str, str | None]
+) -> list[str]:
+    tags = event.tags or {}
+    return [
+        name
+        for name in inputs_of(entry.name)
+        if now[name] is None or tags.get(f"{INPUT_TAG}{name}") != now[name]
+    ]
 
 
 def input_versions(instance: dg.DagsterInstance, retriever: str) -> dict[str, str | None]:

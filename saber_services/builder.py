@@ -64,9 +64,9 @@ class Board:
         """The asset graph."""
         return self.definitions.resolve_asset_graph()
 
-    def survey(self) -> Survey:
-        """Return the state of every asset."""
-        return survey(self.graph, self.instance, self.settings, self.entries)
+    def survey(self, unmade: Collection[str] = ()) -> Survey:
+        """Return the state of every asset, see `survey`."""
+        return survey(self.graph, self.instance, self.settings, self.entries, unmade)
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def steps(graph: Any) -> list[list[str]]:
 def _run_step(
     board: Board, step: list[str], tags: Mapping[str, str], outcome: Outcome, announce: Announce
 ) -> None:
-    found = board.survey()
+    found = board.survey(outcome.skipped)
     states = [state for name in step for state in found.of(name)]
     if not any(state.status != "fresh" for state in states):
         outcome.fresh.extend(step)

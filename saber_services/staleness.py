@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,12 +13,17 @@ from dagster import AssetKey
 
 from saber_assets.content_hash import content_hash
 from saber_assets.evaluation.assets import PARTITIONS_KEY
-from saber_assets.kept_scores import DATA_TAG, INPUT_TAG, latest_and_when
+from saber_assets.kept_scores import (
+    DATA_TAG,
+    INPUT_TAG,
+    latest_and_when,
+    scores_version,
+    usable_scores,
+)
 from saber_assets.materialize import VALUES_KEY
 from saber_assets.publishing.assets import ORIGIN_KEY
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import VERSION_KEY, inputs_of
-from saber_assets.retrieval.tables import RETRIEVER_SCORES
 from saber_assets.sources import source_versions
 from saber_resources.settings import Settings
 from saber_resources.warehouse import is_table_file, table_path
@@ -51,7 +56,9 @@ class Survey:
 
     states: list[AssetState] = field(default_factory=list)
     lacking: frozenset[str] = frozenset()
-    """Retrievers that can't run here; the board does without them unless they have scores."""
+    """Retrievers that can't run here, or didn't just now: the board waits for none of them."""
+    usable: Mapping[str, str] = field(default_factory=dict)
+    """Data versions of the scores that the board would show, by retriever."""
 
     def of(self, name: str) -> list[AssetState]:
         """Return the states of an asset: one, or one a partition."""
@@ -71,6 +78,7 @@ def survey(
     instance: dg.DagsterInstance,
     settings: Settings,
     entries: Mapping[str, Entry],
+    unmade: Collection[str] = (),
 ) -> Survey:
     """Return the state of every asset.
 
@@ -79,8 +87,13 @@ def survey(
         instance: holds what was materialised, from what, by which code.
         settings: to find the files.
         entries: the retrievers that belong on the board.
+        unmade: those whose scoring has just failed: what follows is made without new scores.
     """
-    found = Survey(lacking=frozenset(n for n, entry in entries.items() if entry.missing()))
+    lacking = {name for name, entry in entries.items() if entry.missing()}
+    found = Survey(
+        lacking=frozenset({*lacking, *unmade}),
+        usable=usable_scores(instance, entries, settings.workdir.tables),
+    )
     built = settings.profile.imported.folder is None
     sources = source_versions(settings) if built else {}
     broken = _broken_promises(graph, instance)
@@ -157,10 +170,13 @@ def _state(
     reasons = [
         *_code_reasons(node, event),
         *_input_reasons(node, partition, tags, found, sources),
-        *_partition_reasons(node, event, found),
+        *_partition_reasons(event, found),
     ]
     if partition is not None and _is_other(entries[partition], event):
-        reasons.append(f"retriever '{partition}' changed")
+        old = (
+            ", the board has its old scores" if scores_version(instance, entries[partition]) else ""
+        )
+        reasons.append(f"retriever '{partition}' changed{old}")
     return replace(state, status="stale" if reasons else "fresh", reasons=tuple(reasons))
 
 
@@ -235,19 +251,11 @@ def _input_reasons(
     return reasons
 
 
-def _partition_reasons(node: Any, event: dg.AssetMaterialization, found: Survey) -> list[str]:
+def _partition_reasons(event: dg.AssetMaterialization, found: Survey) -> list[str]:
     recorded = event.metadata.get(PARTITIONS_KEY)
     if recorded is None:
         return []
-    parents = [key.to_user_string() for key in node.parent_keys]
-    now = {
-        state.partition: state.data_version
-        for parent in parents
-        for state in found.of(parent)
-        if state.partition is not None
-        and parent == RETRIEVER_SCORES.name
-        and (state.status == "fresh" or state.partition not in found.lacking)
-    }
+    now = found.usable
     before = dict(recorded.value)  # type: ignore[arg-type]
     changed = sorted(str(key) for key in {*before, *now} if before.get(key) != now.get(key))
     return [f"retriever '{name}' has new scores or came or went" for name in changed]

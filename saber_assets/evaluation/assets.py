@@ -26,7 +26,7 @@ from saber_assets.evaluation.tables import (
     RATING_NOISE,
     SIGNAL_EFFECT,
 )
-from saber_assets.kept_scores import scores_version
+from saber_assets.kept_scores import usable_scores
 from saber_assets.materialize import Values, declare, hand_over
 from saber_assets.plots import histogram, intervals, lines, shown, squares
 from saber_assets.retrieval.builtin import BUILTIN
@@ -67,11 +67,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     def query_measures(
         context: AssetExecutionContext, relevance_ratings: pl.DataFrame
     ) -> Iterator[dg.Output[pl.DataFrame]]:
-        versions = {
-            name: version
-            for name, entry in _entries(settings).items()
-            if (version := scores_version(context.instance, entry)) is not None
-        }
+        versions = usable_scores(context.instance, _entries(settings), settings.workdir.tables)
         measured = measure_queries(
             _scores(settings, versions),
             _failures(settings, versions),

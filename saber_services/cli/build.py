@@ -104,8 +104,10 @@ def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -
         print_board(board, _setting_of(board, highlight), highlight=highlight)
         _tell_rest(settings, outcome, seconds)
     if highlight in outcome.skipped:
+        on_board = read_table(workdir.tables, "leaderboard")["retriever"]
+        state = "shows its last scores" if highlight in on_board else "has no scores"
         raise SetupError(
-            f"'{highlight}' is remembered but has no scores ({outcome.skipped[highlight]})",
+            f"'{highlight}' is remembered but {state} ({outcome.skipped[highlight]})",
             f"mend it and build again, or take it off with `saber evaluate --remove {highlight}`",
         )
 
@@ -132,8 +134,11 @@ def _as_json(settings: Settings, outcome: Outcome, seconds: float) -> Mapping[st
 def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
     console = error_console()
     workdir = settings.workdir
+    shown = set(read_table(workdir.tables, "leaderboard")["retriever"])
     for name, reason in outcome.skipped.items():
-        console.print(f"[yellow]not run: {name}[/yellow]: {escape(reason)}")
+        kept = " (its row shows its last scores)" if name in shown else ""
+        told = _without_name(reason, name)
+        console.print(f"[yellow]not run: {name}[/yellow]: {escape(told)}{kept}", soft_wrap=True)
     for line in _failed_retrievers(settings):
         console.print(f"[yellow]warning: {escape(line)}[/yellow]", soft_wrap=True)
     for check in outcome.failed_checks:
@@ -142,8 +147,7 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
         console.print(f"note: {escape(note)}", soft_wrap=True)
     for line in _annotators(settings):
         console.print(escape(line))
-    made = f"{len(outcome.made)} made" if outcome.made else "nothing to do, everything is fresh"
-    console.print(f"{made} in {seconds:.1f} s", style="dim")
+    console.print(f"{_counted(outcome)} in {seconds:.1f} s", style="dim")
     for line in (
         f"tables   {workdir.tables}",
         f"catalog  {workdir.catalog}  (saber query 'FROM leaderboard')",
@@ -151,6 +155,19 @@ def _tell_rest(settings: Settings, outcome: Outcome, seconds: float) -> None:
         f"user interface: saber ui --workdir {shlex.quote(str(workdir.root))}",
     ):
         console.print(line, soft_wrap=True, markup=False)
+
+
+def _without_name(reason: str, name: str) -> str:
+    """Return why a retriever wasn't run without the words that only name it again."""
+    return reason.removeprefix(f"Retriever {name}: ")
+
+
+def _counted(outcome: Outcome) -> str:
+    """Return how much was made, and how many retrievers weren't run."""
+    skipped = f", {len(outcome.skipped)} not run" if outcome.skipped else ""
+    if outcome.made:
+        return f"{len(outcome.made)} made{skipped}"
+    return f"nothing to do{skipped or ', everything is fresh'}"
 
 
 def _failed_retrievers(settings: Settings) -> list[str]:
