@@ -8,7 +8,9 @@ from typing import Any
 from saber_assets.errors import InputError
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.machine import Machine, this_machine
-from saber_assets.retrieval.registry import BUILTIN, field_systems
+from saber_assets.retrieval.nearest import nearest
+from saber_assets.retrieval.own.plug_ins import entry_point_names
+from saber_assets.retrieval.registry import BUILTIN, field_systems, registry
 from saber_assets.retrieval.requirements import gpu_gib, lacking
 from saber_assets.retrieval.systems import SIZE, UNITS, System
 from saber_assets.retrieval.tables import RETRIEVER_SCORES
@@ -43,7 +45,10 @@ def retriever_rows(settings: Settings, machine: Machine | None = None) -> list[R
     for name, system in systems.items():
         if name not in taken:
             rows.append(_system_row(system, systems, known, name in on_board))
-    return rows
+    taken |= systems.keys()
+    offered = [name for name in entry_point_names() if name not in taken]
+    packaged = registry(offered, place) if offered else {}
+    return [*rows, *(_entry_row(packaged[name], None, on_board=False) for name in offered)]
 
 
 def select(
@@ -90,7 +95,10 @@ def tell(name: str, rows: Iterable[Row], settings: Settings) -> Row:
     """
     found = {row["name"]: row for row in rows}
     if name not in found:
-        raise InputError(f"there is no retriever '{name}'", "`saber retrievers` lists them")
+        raise InputError(
+            f"there is no retriever '{name}'",
+            f"`saber retrievers` lists them{nearest(name, found)}",
+        )
     row = tell_all([found[name]], settings)[name]
     return {**row, "parity": _parity(name, str(row["family"]), settings)}
 
@@ -121,6 +129,7 @@ def _parity(name: str, family: str, settings: Settings) -> str:
 
 
 def _entry_row(entry: Entry, system: System | None, on_board: bool) -> Row:
+    kind = "mending" if entry.fault else "packages"
     return {
         "name": entry.name,
         "family": entry.family,
@@ -135,7 +144,7 @@ def _entry_row(entry: Entry, system: System | None, on_board: bool) -> Row:
         "gpu_gib": None,
         "title": system.title if system else None,
         "tables": list(system.tables) if system else [],
-        "needs": [{"kind": "packages", "sentence": entry.missing()}] if entry.missing() else [],
+        "needs": [{"kind": kind, "sentence": entry.missing()}] if entry.missing() else [],
         "caveats": list(system.caveats) if system else [],
         "unconfirmed": [],
     }
@@ -153,7 +162,7 @@ def _system_row(
         "on_board": on_board,
         "lacks": "; ".join(need.sentence for need in needs) or None,
         "description": system.title,
-        "size": system.size,
+        "size": system.size or _size(system.parameters),
         "parameters": system.approximate_parameters(),
         "licence": system.licence,
         "released": system.released.isoformat() if system.released else None,
@@ -164,6 +173,15 @@ def _system_row(
         "caveats": list(system.caveats),
         "unconfirmed": list(system.unconfirmed),
     }
+
+
+def _size(parameters: int | None) -> str | None:
+    """Return a number of parameters as cards write sizes: 568M, 7.6B."""
+    if parameters is None:
+        return None
+    if parameters < UNITS["B"]:
+        return f"{parameters / UNITS['M']:.0f}M"
+    return f"{parameters / UNITS['B']:.1f}".removesuffix(".0") + "B"
 
 
 def _check(wanted: str, key: str, rows: list[Row]) -> None:

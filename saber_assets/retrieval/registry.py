@@ -15,6 +15,7 @@ from saber_assets.retrieval.drivers.driver import ChatOpener, Surroundings
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.field import OWN_SYSTEMS, system_entry
 from saber_assets.retrieval.machine import this_machine
+from saber_assets.retrieval.nearest import nearest
 from saber_assets.retrieval.own.own_class import load_own
 from saber_assets.retrieval.own.own_endpoint import endpoint_entry
 from saber_assets.retrieval.own.own_list import Own, read_own
@@ -107,10 +108,12 @@ def registry(
         offered = entry_point_names()
         unknown = [name for name in further if name not in systems and name not in offered]
         if unknown:
+            broken = {name for name, entry in dropped.items() if entry.missing() is not None}
+            good = [name for name in dict.fromkeys([*known, *offered]) if name not in broken]
             raise InputError(
                 f"there is no retriever '{unknown[0]}'",
-                f"the known ones are: {', '.join([*known, *offered])}, and the systems of "
-                "`saber retrievers`",
+                f"the known ones are: {', '.join(good)}, and the systems of `saber retrievers`"
+                f"{nearest(unknown[0], [*good, *systems])}",
             )
         around = Surroundings(this_machine(), systems, own_path.parent, open_chat)
         entries |= {

@@ -39,25 +39,34 @@ def command(
     Built-in ones come first, then the systems of the published tables; any of them goes on the
     board by its name in retrieval.retrievers. With a NAME, tell all about that one.
     """
+    filters = {"family": family, "type_code": type_code, "licence": licence, "largest": largest}
+    given = {key: value for key, value in filters.items() if value is not None}
+    if name is not None and (given or runnable):
+        raise click.UsageError("give either a NAME, or options that choose among all")
     settings = load_settings(workdir)
     rows = retriever_rows(settings)
     if name is not None:
         told = tell(name, rows, settings)
         click.echo(json.dumps(told, indent=2) if as_json else _card(told))
         return
-    rows = select(
-        rows,
-        family=family,
-        type_code=type_code,
-        licence=licence,
-        largest=largest,
-        runnable=runnable,
-    )
+    fitting = select(rows, **given)
+    rows = select(fitting, runnable=runnable)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
+    if not rows:
+        click.echo(_none_of(len(fitting), list(given)))
+        return
     Console(highlight=False).print(_table(rows))
     click.echo("saber retrievers NAME tells what one lacks, and how to get it.")
+
+
+def _none_of(fitting: int, given: list[str]) -> str:
+    """Say that a list is empty, and how many there would be that can't run here."""
+    if not fitting:
+        return "none fits what you ask for"
+    have = "have that licence" if given == ["licence"] else "fit what you ask for"
+    return f"none can run here; {fitting} {have}, without --runnable they are listed"
 
 
 def _table(rows: list[Row]) -> Table:
@@ -95,6 +104,8 @@ def _card(told: Row) -> str:
         if key in ("name", "description", "needs", "lacks") or value in (None, [], "", False):
             continue
         shown = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+        if key == "parameters" and key in told["unconfirmed"]:
+            shown += " (from the name)"
         if isinstance(value, list):
             lines += [f"  {key}:", *(f"    {item}" for item in value)]
         else:
