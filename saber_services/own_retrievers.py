@@ -8,7 +8,7 @@ from saber_assets.errors import InputError
 from saber_assets.retrieval.own.own_class import load_own
 from saber_assets.retrieval.own.own_list import Own, add_own, read_own
 from saber_assets.retrieval.own.own_reference import entry_point_of, file_of, form_of
-from saber_assets.retrieval.own.run_file import check_ids
+from saber_assets.retrieval.own.run_file import check_ids, read_run
 from saber_assets.retrieval.registry import own_entry
 from saber_assets.retrieval.tables import SETTINGS
 from saber_resources.settings import Settings
@@ -31,6 +31,7 @@ def add(settings: Settings, wish: Own) -> str:
     own_entry([own] if not own.setting else [*siblings, own])
     if own.setting:
         tables = settings.workdir.tables
+        read_run(file_of(own.reference))  # whole: what a build would refuse isn't remembered
         check_ids(
             file_of(own.reference),
             set(read_table(tables, "candidate_pools")["query_id"].unique()),

@@ -179,7 +179,7 @@ def test_the_list(tmp_path, write, monkeypatch):
     with pytest.raises(InputError, match="built-in"):
         add_own(path, Own("bm25", "mine.py:Mine"))
     remove_own(path, "one")
-    with pytest.raises(InputError, match="the own ones are: two"):
+    with pytest.raises(InputError, match="name one of two"):
         remove_own(path, "one")
     assert [item.name for item in read_own(path)] == ["two"]
     assert [file.name for file in path.parent.iterdir()] == ["retrievers.json"]

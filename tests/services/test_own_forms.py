@@ -93,6 +93,27 @@ def test_files_that_are_refused_are_not_remembered(settings, saber, tmp_path, ar
     assert read_own(settings.workdir.own_retrievers) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{query} Q0 {one} 1 1.0 t\n{query} Q0 {one} 2 0.5 t\n", "occurs a second time"),
+        ("{query} Q0 {one} 1 nan t\n", "not a finite number"),
+        ("", "holds no scores"),
+    ],
+)
+def test_a_faulty_file_is_refused_before_it_is_remembered(
+    settings, saber, tmp_path, text, sentence
+):
+    pools = read_table(settings.workdir.tables, "candidate_pools")
+    query, one = pools.select("query_id", "candidate_id").row(0)
+    run = tmp_path / "run.trec"
+    run.write_text(text.format(query=query, one=one))
+    status, _, err = saber("evaluate", run, "--name", "faulty")
+    assert status == 2
+    assert sentence in err
+    assert read_own(settings.workdir.own_retrievers) == []
+
+
 class Answers(BaseHTTPRequestHandler):
     def do_GET(self):
         self.reply({"version": "7"})

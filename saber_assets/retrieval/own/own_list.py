@@ -139,8 +139,9 @@ def remove_own(path: Path, name: str) -> None:
     known = read_own(path)
     left = [own for own in known if own.name != name]
     if len(left) == len(known):
-        names = ", ".join(dict.fromkeys(own.name for own in known)) or "none"
-        raise InputError(f"there is no own retriever '{name}'", f"the own ones are: {names}")
+        names = ", ".join(dict.fromkeys(own.name for own in known))
+        there = f"name one of {names}" if names else "the workdir has none, so leave it out"
+        raise InputError(f"there is no own retriever '{name}'", there)
     _write(path, left)
 
 
