@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +28,7 @@ from saber_assets.evaluation.word_math_split import highest_rated, math_against_
 from saber_assets.retrieval.encoding.instruction import Prefixed, instructed
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.texts import document_text, query_text
+from saber_resources.errors import SetupError
 from saber_services.analyses.finding import Finding
 from saber_services.analyses.kept import Kept
 from saber_services.analyses.user_table import read_user_table
@@ -62,6 +63,7 @@ def of_latency(kept: Kept, names: Sequence[str], count: int, track: Track) -> Fi
                 unable[name] = str(error)
                 continue
         rows.append({"retriever": name, **asdict(latency.summarise(seconds))})
+    _require(rows, unable)
     table = pl.DataFrame(rows).sort("median") if rows else pl.DataFrame()
     saved = _save_medians(kept, table) if rows else None
     return Finding(
@@ -93,6 +95,7 @@ def of_word_math_split(kept: Kept, names: Sequence[str], track: Track) -> Findin
             compared = math_against_words(entry.make(), statements, documents, advance)
         rows.append({"retriever": name, **asdict(preference(compared))})
         frames.append(compared.with_columns(retriever=pl.lit(name)))
+    _require(rows, unable)
     table = pl.DataFrame(rows).sort("share", descending=True) if rows else pl.DataFrame()
     return Finding(
         f"Formulas against words, {kept.setting}",
@@ -120,6 +123,7 @@ def of_duplicate_finding(
     """Find problems again by a rewording."""
     able, unable = kept.runnable(names)
     texts = _texts(kept)
+    _require(able, unable)  # before a model is asked
     given, failed = _rewordings(kept, rewordings, texts)
     try:
         asked = searches(given, kept.corpus, kept.pools, kept.setting, direction, full_pool)
@@ -134,6 +138,7 @@ def of_duplicate_finding(
             ranks = find_duplicates(entry.make(), asked, documents, advance)
         rows.append({"retriever": name, "board": kept.means.get(name), **summarise(ranks)})
         frames.append(ranks.with_columns(retriever=pl.lit(name)))
+    _require(rows, unable)
     table = pl.DataFrame(rows).sort("median_rank", "retriever") if rows else pl.DataFrame()
     if rows:
         table = table.drop("queries").cast({"failed": pl.Int64})
@@ -161,7 +166,7 @@ def of_leakage(kept: Kept, top: int, replies: Path | None) -> Finding:
         answers = leakage.read_replies(asked, given)
     else:
         statements = {key: one[0] for key, one in _texts(kept).items()}
-        with _asker(kept) as asker:
+        with _asker(kept, "--replies") as asker:
             found = asker.ask(
                 asked,
                 _prompt(kept, "leakage_audit"),
@@ -189,6 +194,7 @@ def of_leakage(kept: Kept, top: int, replies: Path | None) -> Finding:
 def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Finding:
     """Score the pools again with each of three instructions."""
     able, unable = kept.runnable(names or _without_lexical(kept))
+    _require(able, unable)
     queries = len(set(kept.pools["query_id"]))
     measured = [
         kept.measures.filter(pl.col("retriever").is_in(list(able))).with_columns(
@@ -226,6 +232,21 @@ def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Fin
             *_left_out(unable),
         ),
         plot=_changes(effect) if effect.height else None,
+    )
+
+
+def _require(asked: Collection[Any], unable: Mapping[str, str]) -> None:
+    """Refuse to show nothing.
+
+    Raises:
+        InputError: when no retriever could be asked, with the reasons.
+    """
+    if asked:
+        return
+    reasons = "; ".join(f"{name}: {reason.rstrip('.')}" for name, reason in unable.items())
+    raise InputError(
+        f"no retriever could be asked ({reasons or 'none is on the board'})",
+        "mend that, or name another with --retriever",
     )
 
 
@@ -296,7 +317,7 @@ def _rewordings(
         columns = {"query_id": pl.String, "problem": pl.String}
         return dict(read_user_table(path, columns, "query_id").iter_rows()), {}
     queries = sorted(set(kept.pools["query_id"]))
-    with _asker(kept) as asker:
+    with _asker(kept, "--rewordings") as asker:
         found = asker.ask(
             queries,
             _prompt(kept, "query_rewriting"),
@@ -312,12 +333,27 @@ def _rewordings(
 
 
 @contextmanager
-def _asker(kept: Kept) -> Iterator[Asker]:
+def _asker(kept: Kept, instead: str) -> Iterator[Asker]:
+    """Yield who asks the workdir's model.
+
+    Args:
+        kept: the workdir.
+        instead: the option for a file that makes a model needless.
+
+    Raises:
+        SetupError: when no model is configured or reached.
+    """
     # only here: the client library takes a second to import
     from saber_resources.chat_source import open_chat
     from saber_resources.worker_hold import hold_workers, worker_opener
 
     settings = kept.settings
+    if not settings.profile.llm.model:
+        raise SetupError(
+            "no language model is configured",
+            f"set llm.model and llm.endpoints in {settings.workdir.settings}, or go without one: "
+            f"give a file with {instead}",
+        )
     with (
         hold_workers(lambda line: None),
         open_chat(

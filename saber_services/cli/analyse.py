@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.markup import escape
 
 from saber_assets.retrieval.tables import SETTINGS
 from saber_resources.settings import load_settings
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from saber_services.analyses.kept import Kept
 
 _FILE = click.Path(path_type=Path)
+SENTENCE = 200
+"""Most characters that the list shows of what an analysis does."""
 
 retrievers_option = click.option(
     "--retriever",
@@ -49,6 +52,12 @@ class Analyses(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names as defined."""
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the analyses with all of their sentence, which would be cut otherwise."""
+        rows = [(name, one.get_short_help_str(SENTENCE)) for name, one in self.commands.items()]
+        with formatter.section("Analyses"):
+            formatter.write_dl(rows)
 
 
 @click.group(
@@ -90,6 +99,8 @@ def analysis(name: str) -> Callable[[Callable[..., Finding]], Callable[..., Find
 
             settings = load_settings(workdir)
             require_built(settings)
+            if not as_json:
+                error_console().print(f"reading the tables of {escape(str(workdir))}", style="dim")
             kept = Kept(settings, setting, sanity)
             target = plot or kept.folder / f"{name}.png"
             show(function(kept, **options), name, target, as_json)

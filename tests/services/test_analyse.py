@@ -33,9 +33,9 @@ def refused(workdir, capsys):
         with pytest.raises(SystemExit) as stop:
             main(["analyse", name, "--workdir", str(workdir), *arguments])
         assert stop.value.code == 2
-        told = capsys.readouterr().err
-        assert len(told.strip().splitlines()) == 1
-        return " ".join(told.split())
+        told = capsys.readouterr().err.strip().splitlines()
+        assert len(told) == 1 + (told[0].startswith("reading the tables"))
+        return " ".join(told[-1].split())
 
     return run
 
@@ -238,3 +238,23 @@ def test_the_workdirs_model_is_asked(analyse, workdir, scripted_model):
     assert asked == 12
     analyse("leakage", "--top", "3")
     assert model.total() == asked  # answers are kept
+
+
+def test_nothing_measured_is_a_mistake_in_words(refused):
+    for name in ("latency", "word-math-split", "instruction-effect"):
+        told = refused(name, "--retriever", "ratings")
+        assert "no retriever could be asked (ratings: it ranks by the ratings" in told
+
+
+def test_without_a_model_the_way_without_one_is_named(refused):
+    assert "give a file with --replies" in refused("leakage")
+    told = refused("duplicate-finding", "--retriever", "bm25")
+    assert "give a file with --rewordings" in told
+    assert "--set" not in told
+
+
+def test_the_list_cuts_no_sentence(capsys):
+    main(["analyse"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "documents in flight, loading outside" in shown
+    assert "..." not in shown
