@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
+
 import dagster as dg
+from dagster import colored_console_logger
 
 from saber_assets.annotation import assets as annotation
 from saber_assets.annotation import checks as annotation_checks
@@ -45,6 +49,18 @@ IMPORTED_ASSETS = (publishing, retrieval, evaluation)
 IMPORTED_CHECKS = (publishing_checks, retrieval_checks, evaluation_checks)
 
 
+@dg.logger(
+    config_schema={
+        "log_level": dg.Field(str, default_value="INFO"),
+        "name": dg.Field(str, default_value="dagster"),
+    }
+)
+def console(context: dg.InitLoggerContext) -> logging.Logger:
+    """Tell a terminal what runs have to say, without Dagster's account of each of its steps."""
+    made: logging.Logger = colored_console_logger.logger_fn(context)
+    return made
+
+
 def build_definitions(settings: Settings) -> dg.Definitions:
     """Return the asset graph of a workdir, configured by its profile.
 
@@ -66,10 +82,12 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             board_sensor(settings),
         ],
         schedules=[re_evaluation(settings)],
+        loggers={"console": console},
     )
 
 
 @dg.definitions
 def defs() -> dg.Definitions:
     """Load the workdir that SABER_WORKDIR names; without one, the sample in ./saber_work."""
+    warnings.filterwarnings("ignore", message=".*currently in (beta|preview)")
     return build_definitions(load_settings(workdir_from_environment()))

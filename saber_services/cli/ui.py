@@ -12,6 +12,7 @@ import click
 
 from saber_resources.errors import SetupError
 from saber_resources.settings import load_settings
+from saber_services import user_interface
 from saber_services.cli.options import workdir_option
 from saber_services.instance import prepare_environment
 
@@ -33,20 +34,15 @@ def command(workdir: Path, port: int) -> None:
     variables = prepare_environment(settings.workdir)
     # a script's `saber ui &` inherits an ignored SIGINT, with which Dagster stops its services
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    click.echo(f"http://{LOOPBACK}:{port}", err=True)
+    click.echo(f"starting http://{LOOPBACK}:{port}, which takes half a minute", err=True)
     os.execve(  # noqa: S606 - no shell, our own interpreter
         sys.executable,
         [
             sys.executable,
             "-m",
-            "dagster",
-            "dev",
-            "--host",
+            user_interface.__name__,
             LOOPBACK,
-            "--port",
             str(port),
-            "-m",
-            "saber_assets.definitions",
         ],
-        {**os.environ, **variables},
+        {**os.environ, "PYTHONWARNINGS": user_interface.WARNINGS, **variables},
     )
