@@ -200,6 +200,10 @@ def test_a_bad_folder_leaves_the_import_as_it_was(imported, saber, tmp_path) -> 
     assert f"{bad}/queries.parquet row 1 has 18 candidates and 1 relevance_scores" in error
     assert (workdir / "saber.toml").read_text() == before
     assert all(state["status"] == "fresh" for state in states(workdir, saber).values())
+    status, _, error = saber("import", "saber-release", bad, "--workdir", tmp_path / "new")
+    assert status == 2
+    assert "has 18 candidates and 1 relevance_scores" in error
+    assert not (tmp_path / "new").exists(), "a new workdir isn't even begun"
 
 
 def test_what_an_import_refuses(imported, built, released, saber, tmp_path) -> None:
