@@ -29,6 +29,8 @@ from saber_services.cli.main import main
 main()
 """
 LIMIT = 600
+ELSEWHERE = ("SABER_WORKDIR", "DAGSTER_HOME")
+"""Variables that would have a command look into another workdir."""
 BUILD = "saber build --workdir saber_work"
 
 
@@ -60,11 +62,12 @@ def run(command: str, folder: Path) -> str:
     tools.mkdir(exist_ok=True)
     (tools / "saber").write_text(SABER, encoding="utf-8")
     (tools / "saber").chmod(0o755)
+    outside = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     paths = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
     ended = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env={**os.environ, **paths},
+        env={**outside, **paths},
         capture_output=True,
         text=True,
         timeout=LIMIT,

@@ -352,7 +352,7 @@ def test_own_retriever(kind, refused, tmp_path):
 
 def test_own_retriever_that_is_not_on_the_board(refused):
     assert "there is no own retriever 'mine'" in refused("evaluate", "--remove", "mine")
-    assert "give either FILE.py:CLASS or --remove NAME" in refused("evaluate")
+    assert "give either REFERENCE or --remove NAME" in refused("evaluate")
 
 
 def test_own_retriever_that_fails_is_told(workdir, tmp_path, capsys):
@@ -412,9 +412,9 @@ def test_unknown_verb(told):
 
 def test_report_that_cannot_be_written(told, kept, tmp_path):
     (tmp_path / "file").write_text("")
-    status, sentence = told("report", "--workdir", kept, "--output", tmp_path / "file" / "r.html")
+    status, sentence = told("report", "--workdir", kept, "--to", tmp_path / "file" / "r")
     assert status == 1
-    assert "file can't be used" in sentence or "r.html can't be used" in sentence
+    assert "file" in sentence and "can't be used" in sentence
 
 
 @pytest.mark.parametrize(
