@@ -36,5 +36,9 @@ class InputError(ValueError):
         return type(self), (self.what, self.mend)
 
 
+class TextError(Exception):
+    """A retriever can't score one text, and no other is the worse for it: that query counts 0."""
+
+
 class UnavailableError(InputError):
     """A retriever can't go on at all, whatever the query: its run fails, and no query counts 0."""

@@ -12,6 +12,7 @@ from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.registry import registry
 from saber_resources.chat_source import open_chat
 from saber_resources.errors import SetupError
+from saber_resources.profiles import Llm
 from saber_resources.settings import Settings
 
 
@@ -41,6 +42,24 @@ class ReachedModel:
             raise UnavailableError(error.what, error.mend) from error
 
 
+def section_of(llm: Llm, model: str, url: str, key_variable: str) -> Llm:
+    """Return the profile's section for a retriever's model at an endpoint of its own.
+
+    `max_cost` holds for it where it has a price, and where a key is sent: that may cost money, and
+    is refused without a price. A server of one's own that takes no key costs nothing.
+    """
+    prices = llm.price_per_million
+    priced = model in prices if isinstance(prices, dict) else prices is not None
+    return llm.model_copy(
+        update={
+            "model": model,
+            "endpoints": (url,),
+            "api_key_variable": key_variable,
+            "max_cost": llm.max_cost if priced or key_variable else None,
+        }
+    )
+
+
 def retrievers_of(settings: Settings) -> dict[str, Entry]:
     """Return the entries in force, by name; see `registry`.
 
@@ -53,10 +72,11 @@ def retrievers_of(settings: Settings) -> dict[str, Entry]:
 
     @contextmanager
     def opened(model: str, url: str, key_variable: str) -> Iterator[ReachedModel]:
-        llm = settings.profile.llm.model_copy(
-            update={"model": model, "endpoints": (url,), "api_key_variable": key_variable}
-        )
-        with open_chat(llm, settings.workdir.responses) as chat:
-            yield ReachedModel(chat)
+        llm = section_of(settings.profile.llm, model, url, key_variable)
+        try:
+            with open_chat(llm, settings.workdir.responses) as chat:
+                yield ReachedModel(chat)
+        except SetupError as error:
+            raise UnavailableError(f"{model} can't be asked, {error.what}", error.mend) from error
 
     return registry(settings.profile.retrieval.retrievers, settings.workdir.own_retrievers, opened)

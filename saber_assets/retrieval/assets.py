@@ -116,6 +116,7 @@ def _scored(
             entry.settings,
             ratings,
             progress=advance,
+            own=entry.own,
         )
     made = _origin(entry)
     if isinstance(retriever, PrecomputedScores) and retriever.note():

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saber_assets.errors import InputError
+from saber_assets.errors import InputError, TextError
 from saber_assets.retrieval.encoding.contract import (
     DOCUMENT_SLOT,
     QUERY_SLOT,
@@ -34,6 +34,10 @@ DECIMALS = 6
 BATCH_TOKENS = 16_384
 INSTRUCTION_SLOT = "{instruction}"
 ANSWERS = ("yes", "no")
+
+
+class FullWindowError(TextError, ValueError):
+    """A query that leaves no room for a document; the message says in what window."""
 
 
 class _Pair(NamedTuple):
@@ -142,7 +146,7 @@ class CrossEncoder:
         """Return the token numbers of a pair, at most a window; the document's end is cut.
 
         Raises:
-            ValueError: when query and template alone fill the window.
+            FullWindowError: when query and template alone fill the window.
         """
         return self._pair(query, document).ids
 
@@ -154,11 +158,13 @@ class CrossEncoder:
         tail = self._ids(after) if after else []
         room = self._window - len(head) - len(tail)
         if room < 1:
-            raise ValueError(f"query and template fill the window of {self._window} tokens")
+            raise self._full()
         return _Pair([*head, *self._ids(document)[:room], *tail], None)
 
     def _joined(self, query: str, document: str) -> _Pair:
         """Return a pair as the tokenizer joins two texts; lists, so that "" is a text as well."""
+        if len(self._ids(query)) + self._tokenizer.num_special_tokens_to_add(True) >= self._window:
+            raise self._full()
         encoded = self._tokenizer(
             [query], [document], truncation="only_second", max_length=self._window
         )
@@ -188,6 +194,9 @@ class CrossEncoder:
         both = logits[torch.from_numpy(rows), last][:, self._answers].double().cpu().numpy()
         odds: NDArray[np.float64] = both[:, 0] - both[:, 1]
         return odds
+
+    def _full(self) -> FullWindowError:
+        return FullWindowError(f"query and template fill the window of {self._window} tokens")
 
     def _ids(self, text: str) -> Ids:
         encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)

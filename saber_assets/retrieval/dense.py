@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saber_assets.errors import TextError
 from saber_assets.retrieval.encoding.contract import Side
 from saber_assets.retrieval.encoding.parity import TwoSided
 from saber_assets.retrieval.encoding.vector_cache import VectorCache
@@ -68,7 +69,7 @@ class Encoder(Protocol):
         ...
 
 
-class RefusedTextError(Exception):
+class RefusedTextError(TextError):
     """A text that the encoder can't embed; the message says which, and why."""
 
 

@@ -46,6 +46,8 @@ class Entry:
         light: it runs no model, and may be scored while another one does.
         place: hash of the addresses that serve it; "" for what runs here. It decides no score,
             but whether what was found of another place holds.
+        own: a person's: whatever it raises costs that query alone, see `score_pools`.
+        precomputed: its scores were computed elsewhere: it can't be asked about other texts.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Entry:
     version_known: bool = field(default=True, kw_only=True)
     light: bool = field(default=False, kw_only=True)
     place: str = field(default="", kw_only=True)
+    own: bool = field(default=False, kw_only=True)
+    precomputed: bool = field(default=False, kw_only=True)
 
     def is_light(self) -> bool:
         """Tell whether it may be scored while a model runs."""

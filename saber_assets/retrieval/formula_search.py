@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saber_assets.corpus.formulas import formulas
+from saber_assets.errors import TextError
 from saber_assets.retrieval import formula_worker
 
 REVISION = 1
@@ -30,7 +31,7 @@ DECIMALS = 3
 """The engine writes its scores with three decimals."""
 
 
-class FormulaSearchError(RuntimeError):
+class FormulaSearchError(TextError):
     """The engine failed on a query; the message says how."""
 
 

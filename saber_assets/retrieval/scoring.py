@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from saber_assets.errors import InputError
+from saber_assets.errors import InputError, TextError, UnavailableError
 from saber_assets.retrieval.own.precomputed import PrecomputedScores
 from saber_assets.retrieval.protocol import Retriever
-from saber_assets.retrieval.reasons import reason_of
+from saber_assets.retrieval.reasons import mend_of, reason_of
 from saber_assets.retrieval.sanity import RatingsRetriever
 from saber_assets.retrieval.tables import RETRIEVER_FAILURES, RETRIEVER_SCORES, SETTINGS
 from saber_assets.retrieval.texts import document_text, query_text
@@ -52,6 +53,8 @@ def score_pools(
     settings: Sequence[str] = SETTINGS,
     ratings: pl.DataFrame | None = None,
     progress: Callable[[int], None] | None = None,
+    *,
+    own: bool = True,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Score every pool in every setting.
 
@@ -62,7 +65,9 @@ def score_pools(
     are scored at the same time, in threads. An exception, a wrong number of scores, or a score that
     isn't a finite number costs that query in that setting: it becomes a row of the failures, and
     the others go on. An `InputError` ends it: a key that is refused, or a server that is gone,
-    would fail every query in the same way.
+    would fail every query in the same way. Of a retriever that isn't a person's own, any exception
+    ends it that isn't a `TextError`: memory, a disk or a card would fail others as well; and so
+    does a failure on every query in every setting.
 
     Args:
         entry_name: the retriever's name in the registry.
@@ -73,6 +78,7 @@ def score_pools(
         settings: of `SETTINGS`.
         ratings: RELEVANCE_RATINGS; read for the row `ratings` only.
         progress: called with the number of newly finished queries.
+        own: whether the retriever is a person's, whose exceptions may be about anything.
 
     Returns:
         Frames that obey RETRIEVER_SCORES and RETRIEVER_FAILURES, ordered by setting (in the
@@ -81,23 +87,52 @@ def score_pools(
     Raises:
         ValueError: for an unknown or repeated setting, a repeated candidate, an id that the
             corpus lacks, or the row `ratings` without ratings.
-        InputError: by a retriever that can't go on until a person mends something.
+        InputError: by a retriever that can't go on until a person mends something; then nothing
+            is to be kept.
     """
     if len(set(settings)) < len(settings):
         raise ValueError(f"repeated settings: {list(settings)}")
     ordered = _ordered(pools)
     texts = _texts_of(ordered, corpus)
+    excuse = _tolerant if own else partial(_strict, entry_name)
     scored, failures = [RETRIEVER_SCORES.empty()], [RETRIEVER_FAILURES.empty()]
     for setting in settings:
         scorer = _scorer(retriever, ordered, ratings, setting)
         with redirect_stdout(sys.stderr):  # what a person's code prints is no result
-            scores, reasons = _score_setting(scorer, retriever, ordered, texts, setting, progress)
+            scores, reasons = _score_setting(
+                scorer, retriever, ordered, texts, setting, progress, excuse
+            )
         scored.append(_score_frame(ordered, scores, entry_name, version, setting))
         failures.append(_failure_frame(reasons, entry_name, setting))
-    return (
-        RETRIEVER_SCORES.conform(pl.concat(scored)),
-        RETRIEVER_FAILURES.conform(pl.concat(failures)),
-    )
+    made, failed = pl.concat(scored), pl.concat(failures)
+    if not own and failed.height and made.is_empty():
+        raise UnavailableError(
+            f"{entry_name} failed on every query in every setting, on the first one since "
+            f"{failed['reason'][0].rstrip('.')}",
+            "mend what all of them have in common, and run again",
+        )
+    return RETRIEVER_SCORES.conform(made), RETRIEVER_FAILURES.conform(failed)
+
+
+Excuse = Callable[[str, BaseException], str]
+"""From what was done and an exception to the reason that queries are charged with; or raises."""
+
+
+def _tolerant(doing: str, error: BaseException) -> str:
+    return f"{doing} failed, {reason_of(error)}"
+
+
+def _strict(name: str, doing: str, error: BaseException) -> str:
+    """Excuse what is about a text.
+
+    Raises:
+        UnavailableError: for anything else.
+    """
+    if isinstance(error, TextError):
+        return _tolerant(doing, error)
+    raise UnavailableError(
+        f"{name} can't go on, {_tolerant(doing, error)}", mend_of(error)
+    ) from error
 
 
 Score = Callable[[int, str, list[str]], object]
@@ -199,14 +234,15 @@ def _score_setting(
     texts: dict[str, tuple[str, str]],
     setting: str,
     progress: Callable[[int], None] | None,
+    excuse: Excuse,
 ) -> tuple[NDArray[np.float64], dict[str, str]]:
     """Return a score for each pool member, NaN where the query failed, and the reasons."""
     candidates = pools.members["candidate_id"].to_list()
     shown = {key: document_text(*texts[key], setting) for key in dict.fromkeys(candidates)}
     asked = [query_text(*texts[query_id], setting) for query_id in pools.queries]
     scores = np.full(len(candidates), np.nan)
-    fault = _hand_over(retriever, "prepare", shown.values())
-    fault = fault or _hand_over(retriever, "prepare_queries", asked)
+    fault = _hand_over(retriever, "prepare", shown.values(), excuse)
+    fault = fault or _hand_over(retriever, "prepare_queries", asked, excuse)
     reasons: dict[str, str] = {}
 
     def one(number: int) -> NDArray[np.float64] | str:
@@ -220,7 +256,7 @@ def _score_setting(
         except InputError:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  (a person's code may raise anything)
-            return f"score failed, {reason_of(error)}"
+            return excuse("score", error)
 
     width = int(getattr(retriever, "queries_in_flight", 1))
     for number, found in enumerate(_in_turn(one, len(pools.queries), width)):
@@ -245,7 +281,7 @@ def _in_turn(one: Callable[[int], T], count: int, width: int) -> Iterator[T]:
         executor.shutdown(cancel_futures=True)
 
 
-def _hand_over(retriever: Retriever, method: str, texts: Iterable[str]) -> str:
+def _hand_over(retriever: Retriever, method: str, texts: Iterable[str], excuse: Excuse) -> str:
     """Call an optional method with distinct texts; return what went wrong, or an empty text."""
     prepare = getattr(retriever, method, None)
     if not callable(prepare):
@@ -255,7 +291,7 @@ def _hand_over(retriever: Retriever, method: str, texts: Iterable[str]) -> str:
     except InputError:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a person's code may raise anything)
-        return f"{method} failed, {reason_of(error)}"
+        return excuse(method, error)
     return ""
 
 

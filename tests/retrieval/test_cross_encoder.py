@@ -7,6 +7,8 @@ import importlib.util
 import numpy as np
 import pytest
 
+from saber_assets.errors import TextError
+
 LACKS = any(importlib.util.find_spec(name) is None for name in ("torch", "transformers"))
 pytestmark = [
     pytest.mark.models,
@@ -127,6 +129,16 @@ def test_only_the_documents_end_is_cut():
     assert pair[:5] == [NUMBERS[word] for word in ("do", "Q:", "w20", "w21", "D:")]
     with pytest.raises(ValueError, match="fill the window"):
         asked_for_yes().pair(" ".join(["w1"] * 20), "w2")
+
+
+def test_a_query_that_fills_the_window_is_the_text_s_fault():
+    from saber_assets.retrieval.cross_encoder import CrossEncoder
+
+    joined = CrossEncoder(tokenizer_of(True), classifier(), "", 8, answers=None)
+    assert np.isfinite(joined.score(" ".join(["w1"] * 4), ["w2 w3"])).all()
+    for encoder, query in ((joined, ["w1"] * 5), (asked_for_yes(), ["w1"] * 20)):
+        with pytest.raises(TextError, match="fill the window"):
+            encoder.score(" ".join(query), ["w2 w3"])
 
 
 def test_the_instruction_and_the_query_matter():

@@ -1,10 +1,12 @@
 """Scores of whole pools: what a retriever sees, what becomes a row, what becomes a failure."""
 
+import sqlite3
+
 import numpy as np
 import polars as pl
 import pytest
 
-from saber_assets.errors import InputError
+from saber_assets.errors import InputError, TextError, UnavailableError
 from saber_assets.retrieval.bm25 import Bm25
 from saber_assets.retrieval.reasons import reason_of
 from saber_assets.retrieval.registry import BUILTIN
@@ -282,3 +284,48 @@ def test_what_a_person_must_mend_ends_it_at_once(method):
     with pytest.raises(InputError, match="the key is refused: set another"):
         run(Mine(), ("statement-full", "statement-statement"))
     assert len(calls) == 1
+
+
+class Breaking:
+    """Raises an error in its method `prepare`, or when it scores the query p0."""
+
+    def __init__(self, error, prepares=False, always=False):
+        self.error, self.always = error, always
+        if prepares:
+            self.prepare = lambda documents: self.score("p0", documents)
+
+    def score(self, query, documents):
+        if self.always or "p0" in query:
+            raise self.error
+        return [0.5] * len(documents)
+
+
+@pytest.mark.parametrize("prepares", [False, True])
+@pytest.mark.parametrize(
+    ("error", "mend"),
+    [
+        (sqlite3.OperationalError("database is locked"), "a full or locked disk"),
+        (OSError(28, "No space left on device"), "a full or locked disk"),
+        (ValueError("vectors of length 3"), "its card, its weights or its packages"),
+        (MemoryError("CUDA out of memory"), "free the memory"),
+    ],
+)
+def test_what_is_not_about_a_text_ends_a_run_of_the_projects_own(error, mend, prepares):
+    with pytest.raises(UnavailableError, match=r"mine can't go on, (score|prepare) fail") as caught:
+        run(Breaking(error, prepares), own=False)
+    assert mend in str(caught.value)
+    _, failures = run(Breaking(error, prepares))  # of a person's, it costs queries
+    assert failures.height == (2 if prepares else 1)
+
+
+def test_what_is_about_a_text_costs_its_query():
+    scores, failures = run(Breaking(TextError("too long")), own=False)
+    assert failures["reason"].to_list() == ["score failed, TextError: too long"]
+    assert scores["query_id"].unique().to_list() == ["p1"]
+
+
+def test_the_projects_own_has_no_row_where_every_query_failed():
+    always = Breaking(TextError("status 400"), always=True)
+    with pytest.raises(UnavailableError, match="mine failed on every query.*status 400"):
+        run(always, SETTINGS, own=False)
+    assert run(always, SETTINGS)[1].height == 6

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import polars as pl
 import pytest
 
-from saber_assets.errors import InputError
+from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrievers import retrievers_of
 from saber_resources.response_store import ResponseStore
@@ -40,6 +40,9 @@ base = "bm25"
 served = "{url}"
 rewrite_template = "Rewrite: {{query}}"
 """
+
+
+PRICE = {"input": 0.1, "output": 0.1}
 
 
 class Server:
@@ -193,6 +196,29 @@ def test_a_server_that_is_gone_ends_the_row_in_one_sentence(workdir, server) -> 
     with pytest.raises(InputError) as caught:
         scored(settings, "asked")
     assert "127.0.0.1" in str(caught.value)
+
+
+def test_a_price_limit_of_the_judge_ends_no_row_that_costs_nothing(workdir, server) -> None:
+    settings = with_rows(workdir, server.url, max_cost=0.5, price_per_million={"judge": PRICE})
+    _, failures = scored(settings, "asked")
+    assert failures.height == 0
+
+
+def test_without_a_price_a_row_with_a_key_is_not_run(workdir, server, monkeypatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "k")
+    settings = with_rows(workdir, server.url, max_cost=0.5, price_per_million={"judge": PRICE})
+    file = workdir / "systems.toml"
+    text = file.read_text().replace(
+        'model = "fake-judge"', 'model = "fake-judge"\nkey_variable = "SOME_KEY"'
+    )
+    file.write_text(text)
+    with pytest.raises(UnavailableError, match="fake-judge can't be asked, llm.max_cost needs pri"):
+        scored(settings, "asked")
+    assert not server.bodies
+    priced = {"judge": PRICE, "fake-judge": PRICE}
+    save_settings(workdir, None, {"llm": {"price_per_million": priced}})
+    _, failures = scored(load_settings(workdir), "asked")
+    assert failures.height == 0
 
 
 def test_both_kinds_come_on_the_board_and_a_plan_tells_of_their_calls(workdir, server) -> None:

@@ -95,6 +95,7 @@ def class_entry(
         description=_text_attribute(found, "description") or f"Own retriever {reference}.",
         version=version,
         factory=lambda: _instance(found, reference),
+        own=True,
     )
 
 

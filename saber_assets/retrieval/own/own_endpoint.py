@@ -75,6 +75,7 @@ def endpoint_entry(
         description=f"Own retriever behind {url}.",
         version=version_of({"endpoint": url, "version": stated}),
         factory=lambda: EndpointRetriever(url, key, timeout or TIMEOUT),
+        own=True,
     )
 
 

@@ -49,6 +49,8 @@ def runs_entry(name: str, files: Mapping[str, Path]) -> Entry:
         ),
         settings=tuple(ordered),
         light=True,
+        own=True,
+        precomputed=True,
     )
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from saber_assets.asking import Asker, ChatModel, ChatReply, Failure, Repeat
+from saber_assets.errors import TextError
 
 REVISION = 2
 RE_ASKS = 2
@@ -39,7 +40,7 @@ _TOO_LONG = re.compile(
 T = TypeVar("T")
 
 
-class UnansweredError(Exception):
+class UnansweredError(TextError):
     """A model gave no usable answer; the message says to what, and why."""
 
 
