@@ -86,6 +86,11 @@ class Workdir:
         return self.root / "blocks"
 
     @property
+    def partial_scores(self) -> Path:
+        """Finished queries of scorings that are under way, or were broken off."""
+        return self.root / "partial_scores"
+
+    @property
     def reviews(self) -> Path:
         """Documents that a person has to cut, one file each, to be edited there."""
         return self.root / "reviews"

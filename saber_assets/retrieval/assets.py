@@ -9,8 +9,9 @@ import dagster as dg
 import polars as pl
 
 from saber_assets.errors import InputError
-from saber_assets.kept_scores import latest, why_to_score
+from saber_assets.kept_scores import input_versions, latest, why_to_score
 from saber_assets.materialize import NOTE_KEY, declare, hand_over
+from saber_assets.request_policy import key_of
 from saber_assets.retrieval.encoding.gate import (
     PARITY_KEY,
     PLACE,
@@ -22,6 +23,7 @@ from saber_assets.retrieval.encoding.gate import (
 )
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.own.precomputed import PrecomputedScores
+from saber_assets.retrieval.partial_scores import PartialScores
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.registry import VERSION_KEY
 from saber_assets.retrieval.scoring import score_pools, setting_texts
@@ -79,14 +81,24 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             if _is_done(context, settings, entry):
                 context.log.info(f"{name} was scored while this run waited")
                 return
-            frames, made = _scored(
-                context, settings, entry, candidate_pools, deduped_corpus, relevance_ratings
-            )
+            kept = _kept(context, settings, entry)
+            with kept or nullcontext():
+                frames, made = _scored(
+                    context,
+                    settings,
+                    entry,
+                    candidate_pools,
+                    deduped_corpus,
+                    relevance_ratings,
+                    kept,
+                )
             yield from hand_over(
                 list(zip((RETRIEVER_SCORES, RETRIEVER_FAILURES), frames, strict=True)),
                 values,
                 {RETRIEVER_SCORES.name: made, RETRIEVER_FAILURES.name: _origin(entry)},
             )
+            if kept is not None:
+                kept.remove()
 
     return [retriever_scores]
 
@@ -98,6 +110,7 @@ def _scored(
     pools: pl.DataFrame,
     corpus: pl.DataFrame,
     ratings: pl.DataFrame,
+    kept: PartialScores | None,
 ) -> tuple[tuple[pl.DataFrame, pl.DataFrame], dict[str, Any]]:
     """Return scores and failures of a retriever, and what is to be kept with the scores."""
     name = entry.name
@@ -116,6 +129,7 @@ def _scored(
             entry.settings,
             ratings,
             progress=advance,
+            kept=kept,
             own=entry.own,
         )
     made = _origin(entry)
@@ -124,6 +138,20 @@ def _scored(
     if parity is not None:
         made |= {PARITY_KEY: {**parity, PLACE: entry.place}, "parity": told(parity)}
     return frames, made
+
+
+def _kept(
+    context: dg.AssetExecutionContext, settings: Settings, entry: Entry
+) -> PartialScores | None:
+    """Return where finished queries are kept while a model scores.
+
+    Nobody can tell whether a person's own retriever is the same still in the next try.
+    """
+    versions = input_versions(context.instance, entry.name)
+    if entry.is_light() or entry.own or None in versions.values():
+        return None
+    key = key_of(entry.name, {"version": entry.version, "place": entry.place, **versions})
+    return PartialScores(settings.workdir.partial_scores / f"{entry.name}.jsonl", key)
 
 
 def _origin(entry: Entry) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from saber_assets.errors import InputError, TextError, UnavailableError
 from saber_assets.retrieval.own.precomputed import PrecomputedScores
+from saber_assets.retrieval.partial_scores import PartialScores
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.reasons import mend_of, reason_of
 from saber_assets.retrieval.sanity import RatingsRetriever
@@ -55,6 +56,7 @@ def score_pools(
     progress: Callable[[int], None] | None = None,
     *,
     own: bool = True,
+    kept: PartialScores | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Score every pool in every setting.
 
@@ -79,6 +81,7 @@ def score_pools(
         ratings: RELEVANCE_RATINGS; read for the row `ratings` only.
         progress: called with the number of newly finished queries.
         own: whether the retriever is a person's, whose exceptions may be about anything.
+        kept: scores of queries that an earlier try has finished; new ones are added.
 
     Returns:
         Frames that obey RETRIEVER_SCORES and RETRIEVER_FAILURES, ordered by setting (in the
@@ -98,6 +101,7 @@ def score_pools(
     scored, failures = [RETRIEVER_SCORES.empty()], [RETRIEVER_FAILURES.empty()]
     for setting in settings:
         scorer = _scorer(retriever, ordered, ratings, setting)
+        scorer = scorer if kept is None else _resumed(scorer, ordered, setting, kept)
         with redirect_stdout(sys.stderr):  # what a person's code prints is no result
             scores, reasons = _score_setting(
                 scorer, retriever, ordered, texts, setting, progress, excuse
@@ -157,6 +161,20 @@ def _scorer(
         return retriever.score_ratings(own)
 
     return score
+
+
+def _resumed(score: Score, pools: _Pools, setting: str, kept: PartialScores) -> Score:
+    """Return what asks only for scores that aren't kept yet, and keeps those that can be used."""
+
+    def one(number: int, query: str, documents: list[str]) -> object:
+        query_id = pools.queries[number]
+        found = kept.get(setting, query_id)
+        if found is None or found.size != len(documents):
+            found = _checked(score(number, query, documents), len(documents))
+            kept.put(setting, query_id, found)
+        return found
+
+    return one
 
 
 def _looked_up(run: PrecomputedScores, pools: _Pools, setting: str) -> Score:
