@@ -27,6 +27,7 @@ from saber_assets.retrieval.encoding.contract import (
 )
 from saber_assets.retrieval.encoding.contract import read_from as read_from_mask
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
+from saber_assets.retrieval.encoding.token_ids import filler_of, ids_of
 
 REVISION = 2
 DECIMALS = 6
@@ -96,7 +97,6 @@ class CrossEncoder:
         window: int,
         *,
         precision: str,
-        revision: str | None = None,
         instruction: str = "",
     ) -> CrossEncoder:
         """Return the reranker of a folder or cached hub id; asked for yes or no.
@@ -108,13 +108,10 @@ class CrossEncoder:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         try:
-            tokenizer = AutoTokenizer.from_pretrained(
-                place, revision=revision, local_files_only=True
-            )
+            tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True)
             with no_progress_bar():
                 model = AutoModelForCausalLM.from_pretrained(
                     place,
-                    revision=revision,
                     local_files_only=True,
                     dtype=getattr(torch, precision),
                 )
@@ -174,7 +171,7 @@ class CrossEncoder:
     def _forward(self, pairs: list[_Pair]) -> NDArray[np.float64]:
         import torch
 
-        ids, mask = pad([pair.ids for pair in pairs], self._filler())
+        ids, mask = pad([pair.ids for pair in pairs], filler_of(self._tokenizer))
         inputs = {"input_ids": ids, "attention_mask": mask}
         segments = [pair.segments for pair in pairs if pair.segments is not None]
         if segments:
@@ -199,14 +196,7 @@ class CrossEncoder:
         return FullWindowError(f"query and template fill the window of {self._window} tokens")
 
     def _ids(self, text: str) -> Ids:
-        encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)
-        return [int(number) for number in encoded["input_ids"]]
-
-    def _filler(self) -> int:
-        for number in (self._tokenizer.pad_token_id, self._tokenizer.eos_token_id):
-            if number is not None:
-                return int(number)
-        return 0
+        return ids_of(self._tokenizer, text, False)
 
     def _token(self, text: str) -> int:
         numbers = self._ids(text)

@@ -41,21 +41,6 @@ class SparseEncoder(Protocol):
         ...
 
 
-def splade_weights(logits: NDArray[np.floating], mask: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return one weight a term.
-
-    Args:
-        logits: shape (rows, tokens, vocabulary).
-        mask: shape (rows, tokens), 1 at tokens that count.
-
-    Returns:
-        Shape (rows, vocabulary), zero or more; zeros for a row without tokens.
-    """
-    weights = np.log1p(np.maximum(logits.astype(np.float64), 0)) * mask[:, :, None]
-    found: NDArray[np.float64] = weights.max(axis=1, initial=0)
-    return found
-
-
 def top_terms(weights: NDArray[np.floating], most: int | None = None) -> Terms:
     """Return the non-zero weights of a text, at most `most`; ties keep the lower term number.
 

@@ -12,7 +12,6 @@ from saber_assets.retrieval.learned_sparse import (
     SparseRetriever,
     Terms,
     inner_product,
-    splade_weights,
     top_terms,
 )
 
@@ -92,20 +91,6 @@ def test_a_bounded_memory_changes_no_score() -> None:
     assert not small._tokens
     large.forget()
     assert large.score("ab", ["abc"]).tolist() == [2.0]
-
-
-def test_splade_weights_by_hand() -> None:
-    logits = np.array([[[1.0, -2.0, 0.5], [3.0, -1.0, 9.0], [0.0, 7.0, 0.0]]])
-    found = splade_weights(logits, np.array([[1, 1, 0]]))
-    np.testing.assert_allclose(found, np.log1p([[3.0, 0.0, 9.0]]))
-    assert not splade_weights(logits, np.zeros((1, 3), np.int64)).any()
-
-
-def test_padding_adds_no_term() -> None:
-    logits = np.random.default_rng(1).normal(size=(2, 4, 9))
-    mask = np.array([[1, 1, 0, 0], [1, 1, 1, 1]])
-    alone = splade_weights(logits[:1, :2], mask[:1, :2])
-    np.testing.assert_array_equal(splade_weights(logits, mask)[:1], alone)
 
 
 def test_the_highest_terms_stay() -> None:

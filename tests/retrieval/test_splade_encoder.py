@@ -15,7 +15,6 @@ from saber_assets.retrieval.encoding.splade_encoder import SpladeEncoder
 from saber_assets.retrieval.learned_sparse import (
     SparseRetriever,
     inner_product,
-    splade_weights,
     top_terms,
 )
 from saber_assets.retrieval.machine import this_machine
@@ -89,7 +88,25 @@ def by_hand(folder, text: str) -> np.ndarray:
     ids = tokenizer(text)["input_ids"]
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits.numpy()
-    return splade_weights(logits, np.ones((1, len(ids)), np.int64))[0]
+    return np.log1p(np.maximum(logits, 0)).max(axis=1)[0]
+
+
+def test_weights_by_hand() -> None:
+    import torch
+
+    logits = torch.tensor([[[1.0, -2.0, 0.5], [3.0, -1.0, 9.0], [0.0, 7.0, 0.0]]])
+    found = splade_encoder.weights_of(logits, torch.tensor([[1, 1, 0]]))
+    np.testing.assert_allclose(found, np.log1p([[3.0, 0.0, 9.0]]), rtol=1e-6)
+    assert not splade_encoder.weights_of(logits, torch.zeros((1, 3))).any()
+
+
+def test_padding_adds_no_term() -> None:
+    import torch
+
+    logits = torch.tensor(np.random.default_rng(1).normal(size=(2, 4, 9)))
+    mask = torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]])
+    alone = splade_encoder.weights_of(logits[:1, :2], mask[:1, :2])
+    np.testing.assert_array_equal(splade_encoder.weights_of(logits, mask)[:1], alone)
 
 
 def test_weights_follow_the_formula_whatever_shares_the_batch(folder) -> None:

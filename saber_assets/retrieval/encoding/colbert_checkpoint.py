@@ -34,6 +34,7 @@ from saber_assets.retrieval.encoding.contract import (
     windows,
 )
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
+from saber_assets.retrieval.encoding.token_ids import ids_of
 from saber_assets.retrieval.late_interaction import Tokens
 
 REVISION = 1
@@ -231,8 +232,7 @@ class ColbertCheckpoint:
         return plain.lower() if self._lower else plain
 
     def _ids(self, text: str, special: bool) -> Ids:
-        encoded = self._tokenizer(text, add_special_tokens=special, truncation=False, verbose=False)
-        return [int(number) for number in encoded["input_ids"]]
+        return ids_of(self._tokenizer, text, special)
 
 
 def read_config(

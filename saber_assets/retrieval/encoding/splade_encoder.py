@@ -31,6 +31,7 @@ from saber_assets.retrieval.encoding.contract import (
     windows,
 )
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
+from saber_assets.retrieval.encoding.token_ids import filler_of, ids_of
 
 REVISION = 1
 BATCH_LOGITS = 2**27
@@ -151,7 +152,7 @@ class SpladeEncoder:
         weights = np.zeros((len(texts), self._vocabulary), dtype=np.float32)
         made: dict[int, NDArray[np.float32]] = {}
         for rows in batches([len(piece) for piece in pieces], self._batch_tokens):
-            ids, mask = pad([pieces[row] for row in rows], self._filler())
+            ids, mask = pad([pieces[row] for row in rows], filler_of(self._tokenizer))
             with torch.inference_mode():
                 tensors = [torch.from_numpy(values).to(self._device) for values in (ids, mask)]
                 found_weights = self._forward(*tensors).float().cpu().numpy()
@@ -165,14 +166,7 @@ class SpladeEncoder:
         return weights
 
     def _ids(self, text: str, special: bool) -> Ids:
-        encoded = self._tokenizer(text, add_special_tokens=special, truncation=False, verbose=False)
-        return [int(number) for number in encoded["input_ids"]]
-
-    def _filler(self) -> int:
-        for number in (self._tokenizer.pad_token_id, self._tokenizer.eos_token_id):
-            if number is not None:
-                return int(number)
-        return 0
+        return ids_of(self._tokenizer, text, special)
 
 
 def tiny() -> SpladeEncoder:
@@ -204,9 +198,24 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
+def weights_of(logits: Any, mask: Any) -> Any:
+    """Return one weight a term by SPLADE's formula, see `learned_sparse`.
+
+    Args:
+        logits: tensor of shape (rows, tokens, vocabulary).
+        mask: tensor of shape (rows, tokens), 1 at tokens that count.
+
+    Returns:
+        Tensor of shape (rows, vocabulary), zero or more; zeros for a row without tokens.
+    """
+    import torch
+
+    # the logarithm grows with its argument: the highest logit has the highest weight
+    return torch.log1p((torch.relu(logits) * mask[:, :, None]).amax(dim=1))
+
+
 def _of_logits(folder: Path, dtype: Any, device: str, trust: bool) -> tuple[Any, Forward, int]:
     """Return tokenizer, forward and vocabulary of a masked language model."""
-    import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     shared = {"local_files_only": True, "trust_remote_code": trust}
@@ -214,10 +223,7 @@ def _of_logits(folder: Path, dtype: Any, device: str, trust: bool) -> tuple[Any,
     model = model.to(device).eval()
 
     def forward(ids: Any, mask: Any) -> Any:
-        logits = model(input_ids=ids, attention_mask=mask).logits
-        # the logarithm grows with its argument: the highest logit has the highest weight
-        highest = (torch.relu(logits) * mask[:, :, None]).amax(dim=1)
-        return torch.log1p(highest)
+        return weights_of(model(input_ids=ids, attention_mask=mask).logits, mask)
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder), **shared)
     return tokenizer, forward, int(model.config.vocab_size)

@@ -34,6 +34,7 @@ from saber_assets.retrieval.encoding.contract import (
     with_eos,
 )
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
+from saber_assets.retrieval.encoding.token_ids import filler_of, ids_of
 
 REVISION = 1
 BATCH_TOKENS = 16_384
@@ -64,7 +65,7 @@ class TransformersEncoder:
         self._contract = contract
         self._batch_tokens = batch_tokens
         self._eos = _token_of(tokenizer, contract.eos)
-        self._filler = _filler_of(tokenizer)
+        self._filler = filler_of(tokenizer)
         self._takes_positions = "position_ids" in inspect.signature(model.forward).parameters
         self._envelopes = {side: self._envelope(side) for side in ("query", "document")}
 
@@ -74,7 +75,6 @@ class TransformersEncoder:
         place: str,
         contract: Contract,
         *,
-        revision: str | None = None,
         trust_remote_code: bool = False,
         device: str | None = None,
         batch_tokens: int = BATCH_TOKENS,
@@ -87,11 +87,7 @@ class TransformersEncoder:
         import torch
         from transformers import AutoConfig, AutoModel, AutoTokenizer, T5EncoderModel
 
-        shared = {
-            "revision": revision,
-            "trust_remote_code": trust_remote_code,
-            "local_files_only": True,
-        }
+        shared = {"trust_remote_code": trust_remote_code, "local_files_only": True}
         try:
             config = AutoConfig.from_pretrained(place, **shared)
             kind = T5EncoderModel if config.model_type == "t5" else AutoModel
@@ -256,8 +252,7 @@ class TransformersEncoder:
         )
 
     def _ids(self, text: str, special: bool) -> Ids:
-        encoded = self._tokenizer(text, add_special_tokens=special, truncation=False, verbose=False)
-        return [int(number) for number in encoded["input_ids"]]
+        return ids_of(self._tokenizer, text, special)
 
 
 def _token_of(tokenizer: Any, text: str) -> int | None:
@@ -268,10 +263,3 @@ def _token_of(tokenizer: Any, text: str) -> int | None:
     if number is None or number == tokenizer.unk_token_id:
         raise ValueError(f"the tokenizer has no token {text!r}")
     return int(number)
-
-
-def _filler_of(tokenizer: Any) -> int:
-    for number in (tokenizer.pad_token_id, tokenizer.eos_token_id):
-        if number is not None:
-            return int(number)
-    return 0
