@@ -70,11 +70,32 @@ def join(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def hold_models(root: Path) -> Iterator[None]:
-    """Be the only one that runs a model in this workdir; wait until it is so."""
+def hold_models(root: Path, wait: bool = True) -> Iterator[None]:
+    """Be the only one that runs a model in this workdir.
+
+    Args:
+        root: of the workdir.
+        wait: whether to wait until it is so.
+
+    Raises:
+        SetupError: when another process runs one and isn't waited for.
+    """
     with _opened(root, MODELS_FILE) as file:
-        _wait_for(file, fcntl.LOCK_EX)
-        yield
+        if wait:
+            _wait_for(file, fcntl.LOCK_EX)
+        elif not _gets(file, fcntl.LOCK_EX, PATIENCE):
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise SetupError(
+                f"a retriever runs in the workdir {root} already (process {holder}), and two at a "
+                "time would disturb each other",
+                "run this again when that has ended",
+            )
+        _sign(file, str(os.getpid()))
+        try:
+            yield
+        finally:
+            _sign(file, "")
 
 
 @contextmanager

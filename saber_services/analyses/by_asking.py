@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -23,19 +23,19 @@ from saber_assets.evaluation.duplicate_finding import (
 )
 from saber_assets.evaluation.leaderboard import measure_queries
 from saber_assets.evaluation.llm_replies import read_audit, read_rewriting
-from saber_assets.evaluation.text_scores import UnusableScoresError
 from saber_assets.evaluation.word_math_split import highest_rated, math_against_words, preference
 from saber_assets.retrieval.encoding.instruction import Prefixed, instructed
+from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.texts import document_text, query_text
 from saber_resources.errors import SetupError
+from saber_resources.lock import hold_models
+from saber_services.analyses import asking_plots as plots
 from saber_services.analyses.finding import Finding
+from saber_services.analyses.guarded import alone, excused
 from saber_services.analyses.kept import Kept
 from saber_services.analyses.user_table import read_user_table
 from saber_services.analyses.with_inputs import LATENCY_FILE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Track = Callable[[str, int], Any]
 """From a label and a number of items to a context that yields what is told of finished ones."""
@@ -55,14 +55,11 @@ def of_latency(kept: Kept, names: Sequence[str], count: int, track: Track) -> Fi
         for key, frame in pools.group_by("query_id", maintain_order=True)
     ]
     rows = []
-    for name, entry in able.items():
-        with track(f"timing {name}", len(asked)) as advance:
-            try:
+    with hold_models(kept.settings.workdir.root, wait=False):
+        for name, entry in able.items():
+            with excused(unable, name), track(f"timing {name}", len(asked)) as advance:
                 seconds = latency.time_retriever(entry.make(), asked, progress=advance)
-            except UnusableScoresError as error:
-                unable[name] = str(error)
-                continue
-        rows.append({"retriever": name, **asdict(latency.summarise(seconds))})
+                rows.append({"retriever": name, **asdict(latency.summarise(seconds))})
     _require(rows, unable)
     table = pl.DataFrame(rows).sort("median") if rows else pl.DataFrame()
     saved = _save_medians(kept, table) if rows else None
@@ -75,7 +72,7 @@ def of_latency(kept: Kept, names: Sequence[str], count: int, track: Track) -> Fi
             *_left_out(unable),
             *([f"Medians are kept in {saved} for `saber analyse pareto`."] if saved else []),
         ),
-        plot=_seconds(table) if rows else None,
+        plot=plots.seconds(table) if rows else None,
     )
 
 
@@ -90,11 +87,12 @@ def of_word_math_split(kept: Kept, names: Sequence[str], track: Track) -> Findin
         for query, ids in best.items()
     }
     rows, frames = [], []
-    for name, entry in able.items():
-        with track(f"asking {name}", len(best)) as advance:
-            compared = math_against_words(entry.make(), statements, documents, advance)
-        rows.append({"retriever": name, **asdict(preference(compared))})
-        frames.append(compared.with_columns(retriever=pl.lit(name)))
+    with alone(kept, able):
+        for name, entry in able.items():
+            with excused(unable, name), track(f"asking {name}", len(best)) as advance:
+                compared = math_against_words(entry.make(), statements, documents, advance)
+                rows.append({"retriever": name, **asdict(preference(compared))})
+                frames.append(compared.with_columns(retriever=pl.lit(name)))
     _require(rows, unable)
     table = pl.DataFrame(rows).sort("share", descending=True) if rows else pl.DataFrame()
     return Finding(
@@ -107,7 +105,7 @@ def of_word_math_split(kept: Kept, names: Sequence[str], track: Track) -> Findin
             "not compared. low and high are the 95 % Wilson interval.",
             *_left_out(unable),
         ),
-        plot=_shares(table) if rows else None,
+        plot=plots.shares(table) if rows else None,
         hidden={"queries": pl.concat(frames)} if frames else {},
     )
 
@@ -133,11 +131,12 @@ def of_duplicate_finding(
         key: document_text(*texts[key], kept.setting) for key in set(kept.pools["candidate_id"])
     }
     rows, frames = [], []
-    for name, entry in able.items():
-        with track(f"searching with {name}", len(asked)) as advance:
-            ranks = find_duplicates(entry.make(), asked, documents, advance)
-        rows.append({"retriever": name, "board": kept.means.get(name), **summarise(ranks)})
-        frames.append(ranks.with_columns(retriever=pl.lit(name)))
+    with alone(kept, able):
+        for name, entry in able.items():
+            with excused(unable, name), track(f"searching with {name}", len(asked)) as advance:
+                ranks = find_duplicates(entry.make(), asked, documents, advance)
+                rows.append({"retriever": name, "board": kept.means.get(name), **summarise(ranks)})
+                frames.append(ranks.with_columns(retriever=pl.lit(name)))
     _require(rows, unable)
     table = pl.DataFrame(rows).sort("median_rank", "retriever") if rows else pl.DataFrame()
     if rows:
@@ -152,7 +151,7 @@ def of_duplicate_finding(
             *(f"{query} has no rewording: {reason}." for query, reason in failed.items()),
         ),
         {"searches": len(asked)},
-        plot=_found(table) if rows else None,
+        plot=plots.found(table) if rows else None,
         hidden={"ranks": pl.concat(frames)} if frames else {},
     )
 
@@ -187,7 +186,7 @@ def of_leakage(kept: Kept, top: int, replies: Path | None) -> Finding:
         tables,
         ("A flag is a model's opinion: read the pair before you believe it.",),
         {"queries": result.queries, "pairs": result.pairs, "flagged": result.flagged.height},
-        plot=_flagged(result, top) if result.queries else None,
+        plot=plots.flagged(result, top) if result.queries else None,
     )
 
 
@@ -195,32 +194,15 @@ def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Fin
     """Score the pools again with each of three instructions."""
     able, unable = kept.runnable(names or _without_lexical(kept))
     _require(able, unable)
-    queries = len(set(kept.pools["query_id"]))
-    measured = [
-        kept.measures.filter(pl.col("retriever").is_in(list(able))).with_columns(
-            instruction=pl.lit(instructions.NONE)
-        )
-    ]
-    in_front = []
-    for name, entry in able.items():
-        retriever = entry.make()  # once: the three share what it remembers of the documents
-        for key, text in instructions.INSTRUCTIONS.items():
-            told = instructed(retriever, text)
-            with track(f"{name} with {key}", queries) as advance:
-                scores, failures = score_pools(
-                    name,
-                    entry.version,
-                    told,
-                    kept.pools,
-                    kept.corpus,
-                    [kept.setting],
-                    progress=advance,
-                )
-            values = measure_queries(scores, failures, kept.ratings, kept.measure)
-            measured.append(values.with_columns(instruction=pl.lit(key)))
-        if isinstance(told, Prefixed):
-            in_front.append(name)
-    frame = pl.concat(measured)
+    asked: dict[str, pl.DataFrame] = {}
+    in_front: list[str] = []
+    with alone(kept, able):
+        for name, entry in able.items():
+            with excused(unable, name):
+                asked[name] = _instructed_measures(kept, name, entry, in_front, track)
+    _require(asked, unable)
+    untold = kept.measures.filter(pl.col("retriever").is_in(list(asked)))
+    frame = pl.concat([untold.with_columns(instruction=pl.lit(instructions.NONE)), *asked.values()])
     effect = instructions.instruction_effect(frame, resamples=kept.resamples, seed=kept.seed)
     means = frame.group_by("retriever", "instruction").agg(mean=pl.col("value").mean())
     return Finding(
@@ -228,10 +210,10 @@ def of_instruction_effect(kept: Kept, names: Sequence[str], track: Track) -> Fin
         {"change of the mean": instructions.differences(means), "with 95 % intervals": effect},
         (
             *(f"{key}: {text}" for key, text in instructions.INSTRUCTIONS.items()),
-            *_placed(list(able), in_front),
+            *_placed(list(asked), in_front),
             *_left_out(unable),
         ),
-        plot=_changes(effect) if effect.height else None,
+        plot=plots.changes(effect) if effect.height else None,
     )
 
 
@@ -250,52 +232,42 @@ def _require(asked: Collection[Any], unable: Mapping[str, str]) -> None:
     )
 
 
+def _instructed_measures(
+    kept: Kept, name: str, entry: Entry, in_front: list[str], track: Track
+) -> pl.DataFrame:
+    """Return a retriever's QUERY_MEASURES under each instruction.
+
+    Its name is added to `in_front` where the instructions stand in front of the query.
+    """
+    queries = len(set(kept.pools["query_id"]))
+    retriever = entry.make()  # once: the three share what it remembers of the documents
+    measured = []
+    for key, text in instructions.INSTRUCTIONS.items():
+        told = instructed(retriever, text)
+        with track(f"{name} with {key}", queries) as advance:
+            scores, failures = score_pools(
+                name,
+                entry.version,
+                told,
+                kept.pools,
+                kept.corpus,
+                [kept.setting],
+                progress=advance,
+                own=entry.own,
+            )
+        values = measure_queries(scores, failures, kept.ratings, kept.measure)
+        measured.append(values.with_columns(instruction=pl.lit(key)))
+    if isinstance(told, Prefixed):
+        in_front.append(name)
+    return pl.concat(measured)
+
+
 def _placed(names: Sequence[str], in_front: Sequence[str]) -> tuple[str, ...]:
     """Say where the instruction went."""
     own = [name for name in names if name not in in_front]
     said = [f"It enters the model's own field: {', '.join(own)}."] if own else []
     said += [f"It stands in front of the query: {', '.join(in_front)}."] if in_front else []
     return tuple(said)
-
-
-def _changes(effect: pl.DataFrame) -> Callable[[], Any]:
-    def plot() -> Any:
-        from saber_assets.plots import intervals
-
-        return intervals(
-            [f"{name}, {key}" for name, key in effect.select("retriever", "instruction").rows()],
-            effect["difference"].to_list(),
-            effect["low"].to_list(),
-            effect["high"].to_list(),
-            "change of the mean by an instruction, 95 % intervals",
-            "with minus without",
-            mark=0.0,
-        )
-
-    return plot
-
-
-def _flagged(result: leakage.Leakage, top: int) -> Callable[[], Any]:
-    """Draw how the flags add up down the ranks."""
-
-    def plot() -> Any:
-        from saber_assets.plots import lines
-
-        ranks = list(range(1, top + 1))
-        upto = [float((result.flagged["rank"] <= rank).sum()) for rank in ranks]
-        asked = [
-            float(result.flagged.filter(pl.col("rank") <= rank)["query_id"].n_unique())
-            for rank in ranks
-        ]
-        at = [float(rank) for rank in ranks]
-        return lines(
-            {"documents": (at, upto), "queries that have one": (at, asked)},
-            f"flagged as equivalent, of {result.pairs} documents for {result.queries} queries",
-            "among the r documents that are rated highest",
-            "flagged",
-        )
-
-    return plot
 
 
 def _without_lexical(kept: Kept) -> list[str]:
@@ -388,46 +360,3 @@ def _save_medians(kept: Kept, table: pl.DataFrame) -> Path:
 
 def _left_out(reasons: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name} is left out: {reason.rstrip('.')}." for name, reason in reasons.items())
-
-
-def _seconds(table: pl.DataFrame) -> Callable[[], Figure]:
-    def plot() -> Figure:
-        from saber_assets.plots import dots
-
-        series = {name: table[name].to_list() for name in ("median", "p90")}
-        positive = bool((table["median"] > 0).all())
-        names = table["retriever"].to_list()
-        return dots(names, series, "seconds a query, cold", "seconds", logarithmic=positive)
-
-    return plot
-
-
-def _shares(table: pl.DataFrame) -> Callable[[], Figure]:
-    def plot() -> Figure:
-        from saber_assets.plots import intervals
-
-        return intervals(
-            table["retriever"].to_list(),
-            table["share"].to_list(),
-            table["low"].to_list(),
-            table["high"].to_list(),
-            "queries whose formulas match better than their words, 95 %",
-            "share",
-            mark=0.5,
-        )
-
-    return plot
-
-
-def _found(table: pl.DataFrame) -> Callable[[], Figure]:
-    def plot() -> Figure:
-        from saber_assets.plots import dots
-
-        series = {
-            name.replace("_", " "): table[name].to_list()
-            for name in table.columns
-            if name.startswith("top")
-        }
-        return dots(table["retriever"].to_list(), series, "found among the first k", "share")
-
-    return plot

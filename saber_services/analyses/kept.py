@@ -151,6 +151,8 @@ class Kept:
             reason = entry.missing()
             if name == RATINGS:
                 reason = "it ranks by the ratings and reads no text"
+            if reason is None and entry.precomputed:
+                reason = "its scores were computed elsewhere, so that it can't be asked anew"
             if reason is None:
                 able[name] = entry
             else:
