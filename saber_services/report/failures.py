@@ -83,8 +83,8 @@ def read_failures(source: Source, release: Release | None = None) -> Failures:
         retrievers=()
         if grouped is None
         else tuple(
-            RetrieverFailures(*row, tuple(queries))
-            for *row, queries in grouped.head(MOST_GROUPS).iter_rows()
+            RetrieverFailures(name, setting, reason, count, tuple(queries))
+            for name, setting, reason, count, queries in grouped.head(MOST_GROUPS).iter_rows()
         ),
         retrievers_count=0 if grouped is None else int(grouped["count"].sum()),
         groups=0 if grouped is None else grouped.height,
