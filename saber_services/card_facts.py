@@ -110,7 +110,7 @@ def makers_of(settings: Settings) -> dict[str, list[str]]:
     """Return annotators and judges by part; of an import, those that the release states."""
     imported = settings.profile.imported
     if imported.folder is not None:
-        return dict(imported.made_by)
+        return dict(imported.made_by or {})
     found: dict[str, list[str]] = {}
     for part, table, column in WORKERS:
         found[part] = []

@@ -37,7 +37,7 @@ def write_report(
     folder = (target or workdir.report).expanduser().resolve()
     check_target(folder)
     imported = settings.profile.imported
-    release = None if imported.folder is None else Release(imported.made_by)
+    release = None if imported.folder is None else Release(imported.made_by or {})
     outside = gather_outside(settings)
     site = Site.of(workdir.tables, workdir.root.name, outside, all_texts, release)
     with progress("writing the report", site.expected) as advance:

@@ -45,7 +45,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
             pools=imported.pools,
         )
         metadata: dict[str, Any] = {ORIGIN_KEY: f"{folder} ({kind})", **found.notes}
-        tables = import_tables(found, kind, imported.made_by.get("judgments", ()))
+        tables = import_tables(found, kind, (imported.made_by or {}).get("judgments", ()))
         yield from hand_over(tables, values, {table.name: metadata for table in IMPORTED})
 
     return [release]
@@ -56,6 +56,6 @@ def import_values(imported: Imported) -> dict[str, Any]:
     known = imported.model_dump(exclude={"folder"})
     if not known["subset"]:
         del known["subset"]  # so that what was imported before there was one stays fresh
-    if not any(known["made_by"].values()):
+    if not any((known["made_by"] or {}).values()):
         del known["made_by"]  # likewise
     return {"imported": known}

@@ -274,7 +274,7 @@ class Imported(Section):
     gain_scale: int = Field(ge=0)
     """Scale of relevances that are gains; 0: they are ratings from 0 to 5."""
     pools: Literal["given", "corpus"]
-    made_by: dict[str, list[str]] = {}
+    made_by: dict[str, list[str]] | None = None
     """Annotators and judges by part, as the release states them."""
 
     @model_validator(mode="after")

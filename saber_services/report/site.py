@@ -22,6 +22,7 @@ from saber_services.report.look import Look, environment, look_of
 from saber_services.report.mathml import is_available
 from saber_services.report.names import page_of
 from saber_services.report.outside import Outside
+from saber_services.report.overview_rows import index_rows, query_rows
 from saber_services.report.pools import NEEDED, Pools, Ranks, read_pools, read_ranks
 from saber_services.report.problem_texts import PREVIEW, Problem, ProblemTexts, read_problem_texts
 from saber_services.report.provenance import origins_of, prompts_asked
@@ -30,7 +31,6 @@ from saber_services.report.query_values import QueryValues, read_query_values
 from saber_services.report.release import Absence, Release, absence
 from saber_services.report.retriever_pages import retriever_pages
 from saber_services.report.source import Source
-from saber_services.report.standings import Row
 from saber_services.report.typesetting import Typesetter
 
 INDEX = "index.html"
@@ -281,7 +281,7 @@ class Site:
             report=self.report,
             board=self.board,
             cards=self.cards,
-            rows=self._index_rows(),
+            rows=index_rows(self.board),
         )
         seconds = self.outside.seconds
         found = read_analyses(self.source, self.board, self.cards, seconds)
@@ -289,7 +289,7 @@ class Site:
         self._page(
             "queries.html",
             "queries",
-            queries=self._query_rows(),
+            queries=query_rows(self.pools, self.values),
             domains=sorted({d for own in self.pools.domains for d in own}) if self.pools else [],
             previews=self.previews,
             lacking=self.absence(*NEEDED),
@@ -303,47 +303,6 @@ class Site:
             linked=set(self.board.retrievers) if self.board else set(),
             known=set(self.pools.queries) if self.pools else set(),
         )
-
-    def _index_rows(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return each retriever's row on the first board; it is hidden where it has none there."""
-        if self.board is None:
-            return []
-        first = self.board.standings.boards[0]
-        letters = self.board.letters.get(first.setting, {})
-        own = {row.retriever: row for row in first.rows}
-        found = []
-        for name, family in self.board.retrievers.items():
-            row = own.get(name, Row(0, name, family, 0.0, 0.0, 0.0, 0, 0))
-            there = name in own
-            plain = {field: getattr(row, field) for field in Row.__dataclass_fields__}
-            extra = {"is_control": row.is_control, "letters": letters.get(name, "")}
-            found.append((name, {**plain, **extra, "setting_has": there}))
-        return found
-
-    def _query_rows(self) -> list[dict[str, Any]]:
-        if self.pools is None:
-            return []
-        means = self.values.means() if self.values else None
-        places = {q: n for n, q in enumerate(self.values.queries)} if self.values else {}
-        rows = []
-        for number, query in enumerate(self.pools.queries):
-            column = places.get(query)
-            best = self.values.best(column) if self.values and column is not None else None
-            value = None
-            if self.values and column is not None and best is not None:
-                value = float(self.values.values[self.values.retrievers.index(best), 0, column])
-            size = int(self.pools.offsets[number + 1] - self.pools.offsets[number])
-            rows.append(
-                {
-                    "query_id": query,
-                    "domains": self.pools.domains[number],
-                    "size": size,
-                    "mean": None if means is None or column is None else float(means[column]),
-                    "best": best,
-                    "value": value,
-                }
-            )
-        return rows
 
     def _retrievers(self) -> None:
         if self.board is None:
