@@ -94,7 +94,7 @@ def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -
     with use_display(partial(terminal_bar, console)):
         outcome = build(settings, lambda line: console.print(f"• {escape(line)}"))
         if outcome.made or not (settings.workdir.report / INDEX).is_file():
-            write_report(settings)
+            _report(settings, outcome)
     workdir = settings.workdir
     seconds = time.monotonic() - started
     if as_json:
@@ -110,6 +110,14 @@ def run_build(settings: Settings, as_json: bool, highlight: str | None = None) -
             f"'{highlight}' is remembered but {state} ({outcome.skipped[highlight]})",
             f"mend it and build again, or take it off with `saber evaluate --remove {highlight}`",
         )
+
+
+def _report(settings: Settings, outcome: Outcome) -> None:
+    """Write the report; where that can't be, the build stands nevertheless."""
+    try:
+        write_report(settings)
+    except (InputError, SetupError) as error:
+        outcome.notes.append(f"the report isn't written: {error}")
 
 
 def _setting_of(board: pl.DataFrame, retriever: str | None) -> str:

@@ -601,3 +601,15 @@ def test_the_board_that_is_printed_is_the_first_or_that_of_the_retriever():
     board = pl.DataFrame({"retriever": ["bm25", "mine"], "setting": list(ALL_SETTINGS[:2])})
     assert build_verb._setting_of(board, None) == ALL_SETTINGS[0]
     assert build_verb._setting_of(board, "mine") == ALL_SETTINGS[1]
+
+
+def test_a_stray_file_in_the_report_spoils_no_build(workdir, capsys):
+    main(["build", "--workdir", str(workdir)])
+    (workdir / "report" / "mine.txt").write_text("keep me")
+    capsys.readouterr()
+    main(["build", "--workdir", str(workdir), "--set", "evaluation.resamples=7"])
+    printed = capsys.readouterr()
+    assert "the report isn't written: " in printed.err
+    assert "mine.txt" in printed.err
+    assert "ratings" in printed.out
+    assert (workdir / "report" / "mine.txt").read_text() == "keep me"
