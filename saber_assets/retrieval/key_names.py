@@ -1,8 +1,10 @@
-"""Names of environment variables that hold keys; a key given in their place is never repeated."""
+"""Environment variables that hold keys: their names, and the keys, which are never repeated."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 
 from saber_assets.errors import InputError
 
@@ -31,3 +33,22 @@ def check_key_name(variable: str) -> None:
         raise InputError(
             fault, "put the key into a variable such as MY_API_KEY, and give that name"
         )
+
+
+def usable_key(variable: str, variables: Mapping[str, str] = os.environ) -> str:
+    """Return the key that a variable holds, without blanks around it; "" where there is none.
+
+    Args:
+        variable: its name; "" for no key.
+        variables: the environment.
+
+    Raises:
+        InputError: for a key that no header can hold: it would be repeated where it fails.
+    """
+    key = variables.get(variable, "").strip() if variable else ""
+    if all("!" <= sign <= "~" for sign in key):
+        return key
+    raise InputError(
+        f"the variable {variable} holds a line break or a sign that no key has",
+        "set it to the key alone",
+    )

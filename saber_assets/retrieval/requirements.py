@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from saber_assets.errors import InputError
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.drivers.driver import Driver
 from saber_assets.retrieval.drivers.table import can_be_served, driver_of
+from saber_assets.retrieval.key_names import usable_key
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.sanity import RATINGS
 from saber_assets.retrieval.systems import System
@@ -66,9 +68,17 @@ def lacking(system: System, systems: Mapping[str, System], machine: Machine) -> 
         found = _needs_of(driver, system, systems, machine)
     if system.base is not None:
         found += _needs_of_base(system.base, systems, machine)
-    if system.key_variable is not None and not machine.variables.get(system.key_variable):
-        found.append(Need("key", f"a key: set {system.key_variable}"))
+    if system.key_variable is not None:
+        found += _needs_of_key(system.key_variable, machine)
     return tuple(dict.fromkeys(found))
+
+
+def _needs_of_key(variable: str, machine: Machine) -> list[Need]:
+    try:
+        held = usable_key(variable, machine.variables)
+    except InputError as error:
+        return [Need("key", f"another key: {error.what}")]
+    return [] if held else [Need("key", f"a key: set {variable}")]
 
 
 def _needs_of_base(name: str, systems: Mapping[str, System], machine: Machine) -> tuple[Need, ...]:

@@ -9,6 +9,7 @@ import pytest
 
 from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint, StatusError
+from saber_assets.retrieval.remote.patience import retry_after
 
 
 def endpoint_of(url, waited, **more):
@@ -131,3 +132,26 @@ def test_an_answer_that_never_comes_or_is_no_json(fake_server):
 def test_only_http_is_spoken():
     with pytest.raises(InputError, match="no http URL"):
         JsonEndpoint("file:///etc")
+
+
+DEEP = b"[" * 60_000
+
+
+def test_what_is_nested_without_end_is_no_json(fake_server):
+    with (
+        fake_server(lambda path, body: (200, DEEP)) as server,
+        pytest.raises(StatusError, match="not JSON"),
+    ):
+        endpoint_of(server.url, [], tries=1).post("a", {})
+    with fake_server(refusing(1, 429, {}, DEEP)) as server:
+        assert endpoint_of(server.url, []).post("a", {})["path"] == "/a"
+
+
+@pytest.mark.parametrize("asked", ["²", "nan", "soon"])
+def test_a_pause_that_is_none_is_not_obeyed(asked):
+    assert retry_after(asked) is None
+
+
+def test_an_address_that_is_none():
+    with pytest.raises(InputError, match="is no URL"):
+        JsonEndpoint("https://[::1")

@@ -12,7 +12,13 @@ import pytest
 
 from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.own import own_endpoint
-from saber_assets.retrieval.own.own_endpoint import TRIES, EndpointRetriever, endpoint_entry
+from saber_assets.retrieval.own.own_endpoint import (
+    TRIES,
+    EndpointRetriever,
+    endpoint_entry,
+    key_of,
+    stated_version,
+)
 from saber_assets.retrieval.own.own_list import Own, add_own, read_own
 from saber_assets.retrieval.registry import registry
 
@@ -211,3 +217,43 @@ def test_in_the_list_and_what_counts_while_it_is_gone(endpoint, tmp_path):
     gone = registry([], path)["mine"]
     assert "doesn't answer" in str(gone.missing())
     assert not gone.version_known, "its last scores stay on the board"
+
+
+@pytest.mark.parametrize("held", ["null", '""', '" "', "[]", '{"a": 1}', "true", "[" * 60_000])
+def test_a_version_is_a_text_or_a_number(endpoint, held):
+    endpoint.version = 200, {}, b'{"version": %s}' % held.encode()
+    with pytest.raises(InputError, match="states no version"):
+        stated_version(endpoint.url)
+
+
+def test_versions_that_are_one(endpoint):
+    for headers, body, version in (
+        ({}, b'{"version": 7}', "7"),
+        ({"X-Retriever-Version": " "}, b'{"version": "v"}', "v"),
+        ({}, b'{"version": "by sesame"}', "by ***"),
+        ({"X-Retriever-Version": "sesame"}, b"", "***"),
+    ):
+        endpoint.version = 200, headers, body
+        assert stated_version(endpoint.url, "sesame") == version
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", " ", "\u2019", "\x7f"])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(monkeypatch, sign):
+    monkeypatch.setenv("MY_KEY", f"sk-open{sign}sesame")
+    with pytest.raises(
+        InputError, match="the variable MY_KEY holds a line break or a sign"
+    ) as told:
+        key_of("MY_KEY")
+    assert "open" not in str(told.value)
+    assert "sesame" not in str(told.value)
+    monkeypatch.setenv("MY_KEY", " sk-open\n")
+    assert key_of("MY_KEY") == "sk-open"
+
+
+def test_answers_that_are_nested_without_end_or_lead_nowhere(endpoint, mine):
+    endpoint.answers = [(200, {}, b'{"scores": ' + b"[" * 60_000)]
+    with pytest.raises(RuntimeError, match="no JSON object with 'scores'"):
+        mine.score("q", ["a"])
+    endpoint.answers = [(307, {"Location": "http://[::1/x"}, b"")]
+    with pytest.raises(UnavailableError, match="doesn't answer"):
+        mine.score("q", ["a"])

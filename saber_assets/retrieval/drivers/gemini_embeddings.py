@@ -5,6 +5,7 @@ from __future__ import annotations
 from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.encoding.contract import Side
+from saber_assets.retrieval.key_names import usable_key
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import api_contract, gemini_service, remote_encoder
 from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
@@ -25,7 +26,7 @@ AT_ONCE = {"gemini-embedding-001": 64}
 def make(system: System, around: Surroundings) -> Retriever:
     """Return a retriever by the API; no text is paid for twice."""
     variable, model = str(system.key_variable), str(system.model)
-    key = around.machine.variables.get(variable, "")
+    key = usable_key(variable, around.machine.variables)
     tasks: dict[Side, str | None] = {"query": system.query_task, "document": system.document_task}
     templates: dict[Side, str] = {
         "query": str(system.query_template),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saber_assets.retrieval import dense
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
+from saber_assets.retrieval.key_names import usable_key
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import api_contract, remote_encoder
 from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
@@ -21,7 +22,7 @@ def make(system: System, around: Surroundings) -> Retriever:
     service = OpenAiService(
         system.served or URL,
         system.served_model or str(system.model),
-        key=around.machine.variables.get(system.key_variable or "", ""),
+        key=usable_key(system.key_variable or "", around.machine.variables),
         key_variable=system.key_variable,
         dimensions=system.dimension,
     )

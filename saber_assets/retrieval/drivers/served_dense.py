@@ -10,6 +10,7 @@ from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.drivers.instructions import instructed_by
 from saber_assets.retrieval.drivers.references import transformers
 from saber_assets.retrieval.encoding import contract
+from saber_assets.retrieval.key_names import usable_key
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import remote_encoder, served_windows
 from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
@@ -48,7 +49,7 @@ def encoder_of(system: System, around: Surroundings) -> RemoteEncoder:
     if stated is None or system.served is None:
         raise AssertionError("a system without a contract or an endpoint lacks it")
     url, name = system.served.rstrip("/"), system.served_model or str(system.model)
-    key = around.machine.variables.get(system.key_variable or "", "")
+    key = usable_key(system.key_variable or "", around.machine.variables)
     extra = {} if stated.normalise else AS_POOLED
     service = OpenAiService(url, name, key=key, key_variable=system.key_variable, extra=extra)
     headers = {"Authorization": f"Bearer {key}"} if key else {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import time
 import urllib.error
 import urllib.parse
@@ -19,11 +18,13 @@ from typing import Any
 
 from saber_assets.errors import InputError, UnavailableError
 from saber_assets.retrieval.entry import Entry, version_of
+from saber_assets.retrieval.key_names import usable_key
 from saber_assets.retrieval.reasons import masked, masked_in, reason_of
-from saber_assets.retrieval.remote.patience import PassingError, Patience, SameHost, retry_after
+from saber_assets.retrieval.remote.patience import PassingError, Patience, retry_after
+from saber_assets.retrieval.remote.whole_answer import opener
 
 TIMEOUT = 300.0
-"""Seconds that an answer may take, unless stated otherwise."""
+"""Seconds that a whole answer may take, unless stated otherwise."""
 
 TRIES = 5
 FIRST_WAIT = 0.5
@@ -105,12 +106,10 @@ def key_of(variable: str) -> str:
     """Return the key that a variable holds, "" where none is named.
 
     Raises:
-        InputError: when the variable isn't set.
+        InputError: when the variable isn't set, or holds what can't be a key.
     """
-    if not variable:
-        return ""
-    key = os.environ.get(variable, "").strip()
-    if not key:
+    key = usable_key(variable)
+    if variable and not key:
         raise InputError(f"the variable {variable} isn't set", "put the endpoint's key into it")
     return key
 
@@ -153,15 +152,18 @@ def _ask_version(url: str, key: str) -> str:
                 f"{url} refused the key (status {error.code})", "check --key-variable"
             ) from error
         raise silent from error
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:  # also a bad redirect
         raise _down(url, reason_of(error, key)) from error
-    if header:
-        return str(header).strip()
+    if header and header.strip():
+        return masked(header.strip(), key)
     try:
         version = json.loads(body)["version"]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise silent from error
-    return str(version)
+    text = str(version).strip() if type(version) in (str, int, float) else ""
+    if not text:
+        raise silent
+    return masked(text, key)
 
 
 class EndpointRetriever:
@@ -202,7 +204,7 @@ class EndpointRetriever:
         answer = self._answer(body, room)
         try:
             scores = masked_in(json.loads(answer)["scores"], self._key)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise RuntimeError(f"no JSON object with 'scores': {self._shown(answer)}") from error
         if not isinstance(scores, list):
             raise RuntimeError(f"'scores' is no list: {self._shown(answer)}")
@@ -226,7 +228,7 @@ class EndpointRetriever:
             return self._ask(body, room)
         except urllib.error.HTTPError as error:
             raise self._fault(error) from error
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
             raise PassingError(_down(self.url, reason_of(error, self._key))) from error
 
     def _ask(self, body: bytes, room: int) -> bytes:
@@ -243,7 +245,7 @@ class EndpointRetriever:
     def _fault(self, error: urllib.error.HTTPError) -> Exception:
         """Return what a status means for this query, or for all."""
         with error:
-            told = f"status {error.code}: {self._shown(error.read(ROOM))}"
+            told = f"status {error.code}: {self._shown(_told(error))}"
         if error.code in _MOVED:
             return _redirected(self.url, error, self._key)
         if error.code in _REFUSED:
@@ -263,6 +265,14 @@ class _BusyError(Exception):
     """Status 429 or 5xx; the message is what was answered."""
 
 
+def _told(error: urllib.error.HTTPError) -> bytes:
+    """Return the beginning of what stands in an answer that says no, as far as it comes."""
+    try:
+        return error.read(ROOM)
+    except (OSError, http.client.HTTPException):
+        return b""
+
+
 def _redirected(url: str, error: urllib.error.HTTPError, key: str) -> UnavailableError:
     there = masked(error.headers.get("Location", "nowhere"), key)
     return UnavailableError(
@@ -274,7 +284,7 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
     host = urllib.parse.urlsplit(url).hostname or ""
     near = host in ("localhost", "::1") or host.startswith("127.")
     proxies = [urllib.request.ProxyHandler({})] if near else []
-    return urllib.request.build_opener(SameHost, *proxies)
+    return opener(*proxies)
 
 
 def _headers(key: str) -> dict[str, str]:

@@ -6,14 +6,16 @@ import http.client
 import json
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.reasons import masked, masked_in
-from saber_assets.retrieval.remote.patience import PassingError, Patience, SameHost, retry_after
+from saber_assets.retrieval.remote.patience import PassingError, Patience, retry_after
 from saber_assets.retrieval.remote.remote_encoder import shown
+from saber_assets.retrieval.remote.whole_answer import opener
 
 TRIES = 8
 FIRST_TRIES = 3
@@ -21,6 +23,9 @@ FIRST_TRIES = 3
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds between tries: they double."""
 TIMEOUT = 120.0
+LARGEST = 1 << 28
+LARGEST_FAULT = 1 << 16
+"""Bytes of an answer, and of one that says no, at most."""
 BEARER = "Bearer "
 _PASSING = frozenset({408, 409, 425, 429})
 
@@ -48,7 +53,7 @@ class JsonEndpoint:
         url: where the paths begin, without the last slash.
         headers: sent with each request; the key is one of them, never a part of the URL.
         tries: how often a request is sent at most.
-        timeout: seconds until an answer counts as lost.
+        timeout: seconds until an answer that isn't whole counts as lost.
         sleep: waits for some seconds.
     """
 
@@ -63,12 +68,16 @@ class JsonEndpoint:
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise InputError(f"'{url}' is no http URL", "correct `served` in systems.toml")
+        try:
+            urllib.parse.urlsplit(url)
+        except ValueError:
+            raise InputError(f"'{url}' is no URL", "correct `served` in systems.toml") from None
         self._url = url.rstrip("/")
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._secrets = [value.removeprefix(BEARER) for value in (headers or {}).values()]
         self._tries, self._timeout, self._sleep = tries, timeout, sleep
         self._reached = False
-        self._opener = urllib.request.build_opener(SameHost)
+        self._opener = opener()
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return the answer to a request.
@@ -90,7 +99,7 @@ class JsonEndpoint:
         except urllib.error.HTTPError as error:
             self._reached = True
             with error:
-                text = self._plain(error.read().decode("utf-8", "replace"))
+                text = self._plain(_told(error).decode("utf-8", "replace"))
             fault = StatusError(error.code, text)
             if error.code not in _PASSING and error.code < 500:
                 raise fault from None
@@ -104,7 +113,7 @@ class JsonEndpoint:
             )
             tries = None if self._reached else min(FIRST_TRIES, self._tries)
             raise PassingError(gone, tries=tries) from None
-        except ValueError:  # no JSON
+        except (ValueError, RecursionError):  # no JSON, or nested without end
             raise PassingError(StatusError(200, "the answer is not JSON")) from None
 
     def _sent(self, path: str, content: bytes) -> Any:
@@ -113,7 +122,9 @@ class JsonEndpoint:
         )
         with self._opener.open(request, timeout=self._timeout) as answer:
             self._reached = True
-            content = answer.read()
+            content = answer.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise StatusError(answer.status, f"the answer has more than {LARGEST} bytes")
         found = json.loads(content)
         for secret in self._secrets:
             if secret.strip().encode() in content:  # rarely: vectors are long
@@ -127,11 +138,19 @@ class JsonEndpoint:
         return text
 
 
+def _told(error: urllib.error.HTTPError) -> bytes:
+    """Return the beginning of what stands in an answer that says no, as far as it comes."""
+    try:
+        return error.read(LARGEST_FAULT)
+    except (OSError, http.client.HTTPException):
+        return b""
+
+
 def _retry_delay(body: str) -> str | None:
     """Return the seconds that Google's details ask to wait."""
     try:
         details = json.loads(body)["error"]["details"]
         delays = [detail["retryDelay"] for detail in details if "retryDelay" in detail]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return str(delays[0]).removesuffix("s") if delays else None
