@@ -13,7 +13,8 @@ from saber_assets.retrieval.drivers.gemini_embeddings import make
 from saber_assets.retrieval.field import system_entry
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.registry import no_chat
-from saber_assets.retrieval.remote.gemini_service import CountedTexts
+from saber_assets.retrieval.remote.gemini_service import CountedTexts, GeminiService
+from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
 from saber_assets.retrieval.remote.remote_encoder import cut
 from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.systems import shipped_systems
@@ -206,3 +207,35 @@ def test_a_row_lacks_its_key_only(tmp_path):
         entry = system_entry(SYSTEMS[name], around_of(tmp_path, GEMINI_API_KEY=KEY))
         assert entry.missing() is None
         assert hasattr(entry.make(), "score")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"embeddings": [{"values": [1, %s]}], "totalTokens": 1e999}' % (b"9" * 400),
+        b"[" * 60_000,
+        b"<html>",
+        b"null",
+    ],
+)
+def test_what_is_not_built_as_theirs_ends_it(fake_server, answer):
+    with fake_server(lambda path, body: (200, answer)) as server:
+        service = GeminiService(
+            JsonEndpoint(server.url, tries=1), "m", key="", key_variable="K", tasks={},
+            dimensions=None,
+        )  # fmt: skip
+        with pytest.raises(InputError, match="something else than it should"):
+            service.vectors(["a"], "document")
+        with pytest.raises(InputError, match="something else than it should"):
+            service.count("a")
+
+
+def test_redirects_to_another_host_end_it(fake_server):
+    there = {"Location": "http://127.0.0.2:1/"}
+    with fake_server(lambda path, body: (307, {}, there)) as server:
+        service = GeminiService(
+            JsonEndpoint(server.url, tries=1), "m", key="", key_variable="K", tasks={},
+            dimensions=None,
+        )  # fmt: skip
+        with pytest.raises(InputError, match="redirects elsewhere"):
+            service.vectors(["a"], "document")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
+import threading
 import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from saber_assets.retrieval.drivers.openai_embeddings import DRIVER, make
 from saber_assets.retrieval.field import system_entry
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.registry import no_chat
+from saber_assets.retrieval.remote.openai_service import OpenAiService
 from saber_assets.retrieval.remote.remote_encoder import cut
 from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.systems import shipped_systems
@@ -175,3 +180,78 @@ def test_a_row_lacks_its_key_only(tmp_path):
         assert entry.version == system_entry(system, around_of(tmp_path)).version
         assert hasattr(entry.make(), "score")
     assert DRIVER.fields
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"<html>", "text/html"),
+        ({"data": "abc"}, None),
+        ({"data": [1, 2]}, None),
+        ([], None),
+        (b"[" * 60_000, None),
+        ({"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]}, None),
+        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": None, "embedding": [1.0]}]}, None),
+    ],
+)
+def test_what_is_not_built_as_theirs_ends_it(content, kind):
+    def answer(request):
+        sent = content if isinstance(content, bytes) else json.dumps(content).encode()
+        request.send_response(200)
+        request.send_header("Content-Type", kind or "application/json")
+        request.end_headers()
+        request.wfile.write(sent)
+
+    with posted_to(answer) as url:
+        service = OpenAiService(url, "m", retries=0)
+        with pytest.raises(InputError, match="something else than vectors"):
+            service.vectors(["a", "b"], "document")
+
+
+def test_texts_go_to_no_other_host():
+    asked = []
+
+    def answer(request):
+        asked.append(request.path)
+        request.send_response(307)
+        request.send_header("Location", f"/elsewhere?key={KEY}")
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    with posted_to(answer) as url:
+        service = OpenAiService(url, "m", key=KEY, retries=0)
+        with pytest.raises(InputError, match=r"redirects to /elsewhere\?key=\*\*\*"):
+            service.vectors(["confidential"], "document")
+    assert asked == ["/embeddings"]
+
+
+def test_an_address_that_is_none():
+    with pytest.raises(InputError, match="is no URL"):
+        OpenAiService("https://[::1", "m")
+
+
+def test_a_key_with_a_line_break_is_lacking_and_never_sent(tmp_path):
+    system = SYSTEMS["text-embedding-3-small"]
+    around = around_of(tmp_path, OPENAI_API_KEY=f"{KEY}\nmore")
+    (need,) = lacking(system, SYSTEMS, around.machine)
+    assert need.kind == "key"
+    assert "OPENAI_API_KEY holds a line break" in need.sentence
+    assert KEY not in need.sentence
+    with pytest.raises(InputError, match="OPENAI_API_KEY holds a line break"):
+        make(system, around)
+
+
+@contextmanager
+def posted_to(answer):
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer(self)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

@@ -74,7 +74,7 @@ class GeminiService:
         try:
             rows = [row["values"] for row in answer["embeddings"]]
             found = np.array(rows, dtype=np.float32)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise self._malformed() from None
         if found.ndim != 2:
             raise self._malformed()
@@ -85,7 +85,7 @@ class GeminiService:
         answer = self._post("countTokens", {"contents": [_content(text)]})
         try:
             return int(answer["totalTokens"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise self._malformed() from None
 
     def _post(self, verb: str, body: Mapping[str, Any]) -> Any:
@@ -103,6 +103,10 @@ class GeminiService:
     def _fault(self, error: StatusError) -> Exception:
         """Return what a status means."""
         told = shown(error.body, self._key)
+        if error.status == 200:  # which isn't JSON
+            return self._malformed()
+        if 300 <= error.status < 400:
+            return InputError(f"{self.place} redirects elsewhere", "check `served` in systems.toml")
         if error.status in (401, 403) or any(sign in error.body for sign in _KEY_SIGNS):
             return InputError(
                 f"{self.place} refuses the key", f"set {self._key_variable} to a valid one"

@@ -20,6 +20,8 @@ _TOO_LONG = re.compile(
     r"|reduce the length|reduce your prompt",
     re.IGNORECASE,
 )
+_NOT_DESCRIBED = (AttributeError, TypeError, ValueError, OverflowError, RecursionError)
+"""What comes of an answer that isn't built as OpenAI's."""
 _AGAIN = "then run again: what was answered is kept"
 
 
@@ -52,16 +54,26 @@ class OpenAiService:
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise InputError(f"'{url}' is no http URL", "correct `served` in systems.toml")
-        from openai import OpenAI  # a second to import
+        from openai import DefaultHttpxClient, OpenAI  # a second to import
 
         self._url, self._model, self._key = url, model, key
         self._key_variable = key_variable
         self._more: dict[str, Any] = {} if dimensions is None else {"dimensions": dimensions}
         if extra:
             self._more["extra_body"] = dict(extra)
-        self._client = OpenAI(
-            api_key=key or "none", base_url=url, max_retries=retries, timeout=timeout
-        )
+        try:
+            self._client = OpenAI(
+                api_key=key or "none",
+                base_url=url,
+                max_retries=retries,
+                timeout=timeout,
+                # the texts are for this host alone
+                http_client=DefaultHttpxClient(follow_redirects=False, timeout=timeout),
+            )
+        except Exception as error:  # noqa: BLE001 (of whichever HTTP library the client has)
+            raise InputError(
+                f"'{url}' is no URL ({shown(str(error), key)})", "correct `served` in systems.toml"
+            ) from None
 
     @property
     def place(self) -> str:
@@ -93,17 +105,22 @@ class OpenAiService:
                 f"{self.place} gives no vectors ({shown(str(error), self._key)})",
                 "check that it is an endpoint for embeddings",
             ) from None
-        except ValueError as error:  # the client decodes the answer, and gets something else
+        except _NOT_DESCRIBED as error:  # of the client, decoding the answer
             raise self._malformed(shown(str(error), self._key)) from None
         return self._ordered(answer, len(inputs))
 
     def _ordered(self, answer: Any, asked: int) -> NDArray[np.float32]:
-        rows = sorted(answer.data or [], key=lambda row: row.index)
-        if [row.index for row in rows] != list(range(asked)):
+        """Return the vectors of an answer, which the client hands on whatever it is."""
+        try:
+            rows = sorted(answer.data or [], key=lambda row: row.index)
+            numbers = [row.index for row in rows]
+        except _NOT_DESCRIBED:
+            raise self._malformed("no list of numbered vectors") from None
+        if numbers != list(range(asked)):
             raise self._malformed(f"{len(rows)} vectors for {asked} texts")
         try:
             found = np.array([row.embedding for row in rows], dtype=np.float32)
-        except (TypeError, ValueError):
+        except _NOT_DESCRIBED:
             raise self._malformed("vectors of several lengths, or no numbers") from None
         if found.ndim != 2:
             raise self._malformed("vectors that are no lists of numbers")
@@ -112,7 +129,7 @@ class OpenAiService:
     def _malformed(self, what: str) -> InputError:
         return InputError(
             f"{self.place} answered with something else than vectors ({what})",
-            "check that it is an endpoint for embeddings",
+            "check that it is an endpoint for embeddings: it isn't what the card describes",
         )
 
     def _fault(self, error: Any) -> Exception:
@@ -126,6 +143,12 @@ class OpenAiService:
                 else "name the variable with its key as key_variable in systems.toml"
             )
             return InputError(f"{self.place} refuses the key", where)
+        if 300 <= status < 400:
+            there = shown(error.response.headers.get("Location", "nowhere"), self._key)
+            return InputError(
+                f"{self.place} redirects to {there}",
+                "state the URL that answers itself as `served` in systems.toml",
+            )
         if status == 404:
             return InputError(
                 f"{self.place} has no model '{self._model}', or is no endpoint for embeddings",

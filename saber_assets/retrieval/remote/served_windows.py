@@ -348,4 +348,7 @@ def _asking(endpoint: JsonEndpoint, model: str, dialect: Dialect, place: str) ->
 
 
 def _numbers(answer: Any) -> Ids:
-    return [int(number) for number in answer["tokens"]]
+    try:
+        return [int(number) for number in answer["tokens"]]
+    except OverflowError:
+        raise ValueError("infinite numbers of tokens") from None
