@@ -167,3 +167,23 @@ def test_a_cut_loses_nothing(text, count):
 def test_a_cut_falls_between_words():
     text = "alpha beta gamma delta epsilon zeta eta theta"
     assert cut(text, 2) == ["alpha beta gamma delta ", "epsilon zeta eta theta"]
+
+
+def test_a_text_that_gets_zeros_alone_is_refused_and_no_other():
+    service = Letters()
+    ask = service.vectors
+    service.vectors = lambda inputs, side: ask(inputs, side) * [["z" not in t] for t in inputs]
+    parts = list(encoder_of(service).parts(["a", "z", "b", ""], "document"))
+    refused = {number: part.reason for part in parts if not hasattr(part.vectors, "shape")
+               for number in part.positions}  # fmt: skip
+    assert refused == {1: "the service answered with zeros alone"}
+    assert sorted(number for part in parts for number in part.positions) == [0, 1, 2, 3]
+    with pytest.raises(InputError, match="refuses every text"):
+        list(encoder_of(service).parts(["z"] * 9, "document"))
+
+
+def test_vectors_of_length_0_are_refused():
+    service = Letters()
+    service.vectors = lambda inputs, side: np.zeros((len(inputs), 0), dtype=np.float32)
+    with pytest.raises(InputError, match="vectors of length 0"):
+        _ = encoder_of(service, dimension=None).dimension

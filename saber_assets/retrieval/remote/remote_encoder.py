@@ -127,6 +127,11 @@ class RemoteEncoder:
         """Length of the vectors."""
         if self._dimension is None:
             self._dimension = int(self._service.vectors(["a"], "document").shape[1])
+        if self._dimension < 1:
+            raise InputError(
+                f"{self._service.place} gives vectors of length 0",
+                "check which model it serves, and dimension in systems.toml",
+            )
         return self._dimension
 
     @property
@@ -301,6 +306,8 @@ class RemoteEncoder:
                 f"{self.dimension} is expected",
                 "check which model it serves, or state dimension in systems.toml",
             )
+        if not answer.any(axis=1).all():  # asked in halves until that text stands alone
+            raise TextRefusedError(f"{self._service.place} answered with zeros alone")
 
 
 def cut(text: str, count: int) -> list[str]:
