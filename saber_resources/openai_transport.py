@@ -43,6 +43,8 @@ class OpenAITransport:
                 default_headers=None if login is None else {"Authorization": login},
                 timeout=timeout,
                 max_retries=0,
+                # the texts are for this host alone
+                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout),
             )
         return self._clients[url]
 
