@@ -49,7 +49,7 @@ def command(
         told = tell(name, rows, settings)
         click.echo(json.dumps(told, indent=2) if as_json else _card(told))
         return
-    fitting = select(rows, **given)
+    fitting = select(rows, family=family, type_code=type_code, licence=licence, largest=largest)
     rows = select(fitting, runnable=runnable)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
