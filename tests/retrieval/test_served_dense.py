@@ -20,7 +20,7 @@ from saber_assets.retrieval.encoding.contract import averaged
 from saber_assets.retrieval.machine import Machine
 from saber_assets.retrieval.registry import no_chat
 from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
-from saber_assets.retrieval.remote.served_windows import ServedWindows
+from saber_assets.retrieval.remote.served_windows import ServedWindows, served_tokens
 from saber_assets.retrieval.requirements import lacking
 from saber_assets.retrieval.scoring import score_pools
 from saber_assets.retrieval.systems import EXPECTED, System, shipped_systems
@@ -498,3 +498,8 @@ def test_sigkill_loses_no_more_than_what_is_in_flight(fake_server, tmp_path):
         second = sum(len(body["input"]) for _, _, body in server.asked[asked:] if "input" in body)
     assert second < 400
     assert first + second <= 400 + 9 * 32  # eight in flight, one that was being kept
+
+
+def test_a_tokenizer_that_tells_infinite_numbers_is_none(fake_server):
+    with fake_server(lambda path, body: (200, b'{"tokens": [1e999]}')) as server:
+        assert served_tokens(JsonEndpoint(server.url), "m", "the endpoint") is None
