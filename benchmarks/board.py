@@ -47,9 +47,13 @@ SEED = 1
 CANDIDATES = 150
 SYSTEMS = 49
 DOMAINS = ("Algebra", "Calculus and Analysis", "Combinatorics", "Geometry", "Number Theory")
-ASSETS = ("leaderboard", "paired_tests", "rating_noise", "gain_variants", "signal_effect")
+ASSETS = (
+    *("leaderboard", "paired_tests", "rating_noise", "gain_variants", "binary_measures"),
+    "signal_effect",
+)
 RESAMPLES, TESTS, DRAWS = 1000, 10_000, 200
 HALF_OF_TIES = 0.5
+MIDDLE = 2.5
 
 
 class Board(NamedTuple):
@@ -247,6 +251,17 @@ class Usual:
         found = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10"}).evaluate(run)
         return sum(one["ndcg_cut_10"] for one in found.values())
 
+    def binary(self) -> float:
+        """One system's P, R, RR and AP at one threshold, query by query in numpy."""
+        total = 0.0
+        for rating, score in zip(self.ratings, self.scores, strict=True):
+            hits = (rating >= MIDDLE)[np.argsort(-score, kind="stable")]
+            ranks = np.flatnonzero(hits) + 1
+            if ranks.size:
+                total += hits[:10].sum() / 10 + hits[:10].sum() / ranks.size
+                total += 1 / ranks[0] + (np.arange(1, ranks.size + 1) / ranks).mean()
+        return total
+
     def interval(self) -> object:
         """One system's bootstrap interval by scipy."""
         return stats.bootstrap(
@@ -317,6 +332,8 @@ def measure(board: Board) -> Iterator[tuple[str, Step, int]]:
             yield run("baseline: nDCG of each draw, numpy", usual.query_loop, rows * DRAWS)
         elif name == "gain_variants":
             yield run("baseline: nDCG of each gain, numpy", usual.query_loop, rows * 4)
+        elif name == "binary_measures":
+            yield run("baseline: P, R, RR, AP at a threshold, numpy", usual.binary, rows * 3)
         else:
             yield run("baseline: ranks and categories, numpy", usual.shares)
     yield from outside_the_graph(board, run)

@@ -99,6 +99,7 @@ def of_sample(folder: Path, kept: Kept) -> Iterator[tuple[str, Callable[[], Find
     yield "paired-tests", lambda: from_tables.of_paired_tests(kept, 10_000, 0)
     yield "rating-noise", lambda: from_tables.of_rating_noise(kept, 200, 0)
     yield "gain-variants", lambda: from_tables.of_gain_variants(kept)
+    yield "binary-measures", lambda: from_tables.of_binary_measures(kept)
     yield "signal-effect", lambda: from_tables.of_signal_effect(kept)
     yield "word-math-split", lambda: by_asking.of_word_math_split(kept, nobody, track)
     yield "instruction-effect", lambda: by_asking.of_instruction_effect(kept, nobody, track)

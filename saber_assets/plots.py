@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 import matplotlib
 import numpy as np
+import polars as pl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -125,6 +126,23 @@ def dots(
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     _finish(figure, label, "", None)
     return figure
+
+
+def measures_plot(means: pl.DataFrame, threshold: float, setting: str) -> Figure:
+    """Return the means of each measure at one threshold, as `dots`.
+
+    Args:
+        means: BINARY_MEASURES of one setting.
+        threshold: which of its thresholds.
+        setting: for the title.
+    """
+    own = means.filter(pl.col("threshold") == threshold)
+    wide = own.pivot(on="measure", index="retriever", values="mean")
+    last = wide.columns[-1]
+    wide = wide.sort(last, "retriever", descending=[True, False])
+    series = {name: wide[name].to_list() for name in wide.columns[1:]}
+    title = f"relevant from a rating of {threshold:g} on, {setting}"
+    return dots(wide["retriever"].to_list(), series, title, "mean")
 
 
 def heat_map(

@@ -12,6 +12,11 @@ import polars as pl
 from dagster import AssetExecutionContext
 
 from saber_assets.evaluation.alignment import Parts, measure_matrix
+from saber_assets.evaluation.binary_measures import (
+    THRESHOLDS,
+    binary_measures,
+    compare_with_board,
+)
 from saber_assets.evaluation.gain_variants import VARIANTS, compare_variants, gain_variants
 from saber_assets.evaluation.leaderboard import build_leaderboard, measure_queries
 from saber_assets.evaluation.ndcg import Ndcg
@@ -19,6 +24,7 @@ from saber_assets.evaluation.paired_tests import paired_tests, square_of
 from saber_assets.evaluation.rating_noise import has_errors, rating_noise
 from saber_assets.evaluation.signal_effect import signal_effect
 from saber_assets.evaluation.tables import (
+    BINARY_MEASURES,
     GAIN_VARIANTS,
     LEADERBOARD,
     PAIRED_TESTS,
@@ -28,7 +34,7 @@ from saber_assets.evaluation.tables import (
 )
 from saber_assets.kept_scores import usable_scores
 from saber_assets.materialize import Values, declare, hand_over
-from saber_assets.plots import histogram, intervals, lines, shown, squares
+from saber_assets.plots import histogram, intervals, lines, measures_plot, shown, squares
 from saber_assets.retrieval.builtin import BUILTIN
 from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.tables import (
@@ -116,6 +122,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         query_measures,
         leaderboard,
         _gain_variants(settings),
+        _binary_measures(settings),
         _paired_tests(settings),
         _rating_noise(settings),
         _signal_effect(settings),
@@ -163,6 +170,43 @@ def _gain_variants(settings: Settings) -> dg.AssetsDefinition:
         yield from _handed(GAIN_VARIANTS, means, values, turned)
 
     return gain_variants_asset
+
+
+def _binary_measures(settings: Settings) -> dg.AssetsDefinition:
+    chosen = settings.profile.evaluation
+    values = {
+        "evaluation": {name: getattr(chosen, name) for name in ("cutoff", "resamples", "seed")},
+        "thresholds": list(THRESHOLDS),
+    }
+
+    @dg.multi_asset(
+        name="count_relevant",
+        outs=declare([BINARY_MEASURES], group=GROUP, version=1, values=values),
+    )
+    def binary_measures_asset(
+        query_measures: pl.DataFrame, relevance_ratings: pl.DataFrame
+    ) -> Made:
+        scores, failures = _scored(settings, query_measures)
+        means = binary_measures(
+            scores,
+            failures,
+            relevance_ratings,
+            cutoffs=(chosen.cutoff,),
+            resamples=chosen.resamples,
+            seed=chosen.seed,
+        )
+        main = means.filter(pl.col("setting") == SETTINGS[0])
+        metadata: dict[str, Any] = {}
+        if main.height:
+            board = _without_sanity(query_measures).filter(pl.col("setting") == SETTINGS[0])
+            usual = dict(board.group_by("retriever").agg(pl.col("value").mean()).iter_rows())
+            for name, comparison in compare_with_board(main, usual):
+                metadata[f"inversions by {name}"] = comparison.inversions
+            plot = measures_plot(main, THRESHOLDS[len(THRESHOLDS) // 2], SETTINGS[0])
+            metadata["means"] = shown(plot)
+        yield from _handed(BINARY_MEASURES, means, values, metadata)
+
+    return binary_measures_asset
 
 
 def _paired_tests(settings: Settings) -> dg.AssetsDefinition:

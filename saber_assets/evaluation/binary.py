@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from saber_assets.evaluation.rankings import Floats, Offsets, Pools, Rankings
@@ -27,8 +30,7 @@ class Precision:
 
     def values(self, rankings: Rankings, pools: Pools) -> Floats:
         """Return float64 (S, Q) in [0, 1]."""
-        ranks, hits = _ranked(rankings, self.rel)
-        return _per_query(hits & (ranks < self.cutoff), rankings.offsets) / self.cutoff
+        return find(rankings, pools, [self.rel], [self.cutoff]).hits[:, :, 0, 0] / self.cutoff
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,8 @@ class Recall:
 
     def values(self, rankings: Rankings, pools: Pools) -> Floats:
         """Return float64 (S, Q) in [0, 1]."""
-        ranks, hits = _ranked(rankings, self.rel)
-        found = _per_query(hits & (ranks < self.cutoff), rankings.offsets)
-        return _ratio(found, _relevant(pools, self.rel))
+        found = find(rankings, pools, [self.rel], [self.cutoff])
+        return ratio(found.hits[:, :, 0, 0].astype(np.float64), found.relevant[:, 0])
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,8 @@ class ReciprocalRank:
 
     def values(self, rankings: Rankings, pools: Pools) -> Floats:
         """Return float64 (S, Q) in [0, 1]."""
-        ranks, hits = _ranked(rankings, self.rel)
-        within = hits & (ranks < self.cutoff) if self.cutoff else hits
-        first = within & (_hits_so_far(within, rankings.offsets) == 1)
-        return _per_query(first / (ranks + 1.0), rankings.offsets)
+        first = find(rankings, pools, [self.rel], [0]).first[:, :, 0]
+        return reciprocal(np.where(first <= self.cutoff, first, 0) if self.cutoff else first)
 
 
 @dataclass(frozen=True)
@@ -91,48 +90,84 @@ class AveragePrecision:
 
     def values(self, rankings: Rankings, pools: Pools) -> Floats:
         """Return float64 (S, Q) in [0, 1]."""
-        ranks, hits = _ranked(rankings, self.rel)
-        precision = hits * _hits_so_far(hits, rankings.offsets) / (ranks + 1.0)
-        total = _per_query(precision, rankings.offsets)
-        return _ratio(total, _relevant(pools, self.rel))
+        found = find(rankings, pools, [self.rel], [0])
+        return ratio(found.precision[:, :, 0], found.relevant[:, 0])
 
 
-def _ranked(rankings: Rankings, rel: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return ranks from 0, (M,), and (S, M) whether the document there is relevant."""
-    sizes = np.diff(rankings.offsets)
-    query = np.repeat(np.arange(sizes.size), sizes)
-    ranks = np.arange(query.size) - np.repeat(rankings.offsets[:-1], sizes)
-    relevant = rankings.relevance >= rel
-    hits = np.empty(rankings.scores.shape, dtype=np.bool_)
-    for system, scores in enumerate(rankings.scores):
-        hits[system] = relevant[np.lexsort((ranks, -scores, query))]
-    return ranks, hits
+class Found(NamedTuple):
+    """What S systems found of Q queries, at T thresholds and C cutoffs.
+
+    Attributes:
+        hits: int64 (S, Q, T, C), relevant documents among the first of each cutoff.
+        first: int64 (S, Q, T), rank of the first relevant document from 1; 0 without any.
+        precision: float64 (S, Q, T), sum of the precision at each relevant document.
+        relevant: float64 (Q, T), relevant documents of the pool.
+    """
+
+    hits: NDArray[np.int64]
+    first: NDArray[np.int64]
+    precision: Floats
+    relevant: Floats
 
 
-def _per_query(values: NDArray[np.generic], offsets: Offsets) -> Floats:
-    """Sum (S, M) within each query, to (S, Q)."""
-    total = np.zeros((values.shape[0], offsets.size - 1))
-    filled = np.flatnonzero(np.diff(offsets))
-    if filled.size:
-        summed = np.add.reduceat(values.astype(np.float64), offsets[:-1][filled], axis=1)
-        total[:, filled] = summed
-    return total
+def find(
+    rankings: Rankings, pools: Pools, thresholds: Sequence[float], cutoffs: Sequence[int]
+) -> Found:
+    """Walk down each ranking once, for all thresholds and cutoffs."""
+    rels = np.asarray(thresholds, dtype=np.float64)
+    cuts = np.asarray(cutoffs, dtype=np.int64)
+    counted = _relevant(pools.relevance, pools.offsets, rels)
+    return Found(*_walk(rankings.scores, rankings.relevance, rankings.offsets, rels, cuts), counted)
 
 
-def _hits_so_far(hits: NDArray[np.bool_], offsets: Offsets) -> NDArray[np.int64]:
-    """Return (S, M): relevant documents of the query up to and including each rank."""
-    running = np.cumsum(hits, axis=1, dtype=np.int64)
-    before = np.concatenate([np.zeros((hits.shape[0], 1), dtype=np.int64), running], axis=1)
-    earlier: NDArray[np.int64] = np.repeat(before[:, offsets[:-1]], np.diff(offsets), axis=1)
-    return np.subtract(running, earlier)
-
-
-def _relevant(pools: Pools, rel: float) -> Floats:
-    relevant: Floats = _per_query((pools.relevance >= rel)[None, :], pools.offsets)[0]
-    return relevant
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """Return part / whole, 0 where the whole is 0; the whole is broadcast over the systems."""
     return np.divide(
-        part, whole, out=np.zeros_like(part), where=np.broadcast_to(whole > 0, part.shape)
+        part, whole, out=np.zeros(part.shape), where=np.broadcast_to(whole > 0, part.shape)
     )
+
+
+def reciprocal(first: NDArray[np.int64]) -> Floats:
+    """Return 1 / rank, 0 where there is none."""
+    return ratio(np.ones(first.shape), first.astype(np.float64))
+
+
+@njit(cache=True)
+def _walk(
+    scores: Floats,
+    relevance: Floats,
+    offsets: Offsets,
+    thresholds: Floats,
+    cutoffs: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    systems, queries = scores.shape[0], offsets.size - 1
+    hits = np.zeros((systems, queries, thresholds.size, cutoffs.size), dtype=np.int64)
+    first = np.zeros((systems, queries, thresholds.size), dtype=np.int64)
+    precision = np.zeros((systems, queries, thresholds.size))
+    for s in range(systems):
+        for q in range(queries):
+            own = relevance[offsets[q] : offsets[q + 1]]
+            # a stable sort: ties go to the document that comes first
+            order = np.argsort(-scores[s, offsets[q] : offsets[q + 1]], kind="mergesort")
+            for t in range(thresholds.size):
+                count = 0
+                for place in range(order.size):
+                    if own[order[place]] < thresholds[t]:
+                        continue
+                    count += 1
+                    if count == 1:
+                        first[s, q, t] = place + 1
+                    precision[s, q, t] += count / (place + 1)
+                    for c in range(cutoffs.size):
+                        hits[s, q, t, c] += place < cutoffs[c]
+    return hits, first, precision
+
+
+@njit(cache=True)
+def _relevant(relevance: Floats, offsets: Offsets, thresholds: Floats) -> Floats:
+    counted = np.zeros((offsets.size - 1, thresholds.size))
+    for q in range(offsets.size - 1):
+        for place in range(offsets[q], offsets[q + 1]):
+            for t in range(thresholds.size):
+                counted[q, t] += relevance[place] >= thresholds[t]
+    return counted

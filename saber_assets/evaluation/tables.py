@@ -57,6 +57,25 @@ GAIN_VARIANTS = Table(
     rules=(Rule("mean in range", "[0, 1]", pl.col("mean").is_between(0, 1)),),
 )
 
+BINARY_MEASURES = Table(
+    name="binary_measures",
+    description="Mean P, R, RR and AP of each retriever, relevant from a rating on.",
+    columns={
+        "retriever": Column(pl.String, "name in the registry"),
+        "setting": Column(pl.String, "what text each side showed"),
+        "measure": Column(pl.String, "name of the measure, with threshold and cutoff"),
+        "threshold": Column(pl.Float64, "lowest rating that counts as relevant"),
+        "mean": Column(pl.Float64, "[0, 1]"),
+        "low": Column(pl.Float64, "2.5 % percentile of the query bootstrap"),
+        "high": Column(pl.Float64, "97.5 % percentile of the query bootstrap"),
+    },
+    key=("setting", "measure", "retriever"),
+    rules=(
+        Rule("mean in range", "[0, 1]", pl.col("mean").is_between(0, 1)),
+        Rule("interval", "low <= high", pl.col("low") <= pl.col("high")),
+    ),
+)
+
 _P_VALUES = ("p_bootstrap", "p_randomisation", "adjusted_bootstrap", "adjusted_randomisation")
 
 PAIRED_TESTS = Table(
@@ -116,5 +135,5 @@ SIGNAL_EFFECT = Table(
     rules=(Rule("share in range", "[0, 1]", pl.col("share").is_between(0, 1)),),
 )
 
-ANALYSES = (GAIN_VARIANTS, PAIRED_TESTS, RATING_NOISE, SIGNAL_EFFECT)
+ANALYSES = (GAIN_VARIANTS, BINARY_MEASURES, PAIRED_TESTS, RATING_NOISE, SIGNAL_EFFECT)
 """Tables that say more about the board and the pools; nothing is made from them."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,12 @@ import polars as pl
 
 from saber_assets.errors import InputError
 from saber_assets.evaluation.alignment import measure_matrix
+from saber_assets.evaluation.binary_measures import (
+    THRESHOLDS,
+    binary_measures,
+    compare_with_board,
+    relevant_candidates,
+)
 from saber_assets.evaluation.gain_variants import VARIANTS, compare_variants, gain_variants
 from saber_assets.evaluation.paired_tests import (
     ALPHA,
@@ -52,6 +59,95 @@ def of_gain_variants(kept: Kept) -> Finding:
          f"difference of such a pair under {VARIANTS[0]}.",),
         plot=plot,
     )  # fmt: skip
+
+
+def of_binary_measures(
+    kept: Kept,
+    thresholds: Sequence[float] = THRESHOLDS,
+    cutoffs: Sequence[int] = (),
+    seed: int | None = None,
+) -> Finding:
+    """Rank by P, R, MRR and MAP at thresholds of the rating, and compare with the board.
+
+    Args:
+        kept: the tables.
+        thresholds: lowest ratings that count as relevant.
+        cutoffs: of P and R; none for the board's.
+        seed: of the bootstrap; None for the board's.
+    """
+    rels = list(dict.fromkeys(thresholds))
+    if not all(map(math.isfinite, rels)):
+        raise InputError("a threshold is no number", "give ratings above 0, up to 5")
+    cuts = list(dict.fromkeys(cutoffs)) or [kept.measure.cutoff]
+    means = binary_measures(
+        kept.scores,
+        kept.failures,
+        kept.ratings,
+        rels,
+        cuts,
+        kept.resamples,
+        kept.seed if seed is None else seed,
+    )
+    compared = pl.DataFrame(
+        [
+            {
+                "measure": name,
+                "spearman": one.spearman,
+                "inversions": one.inversions,
+                "ties": one.ties,
+                "pairs": one.pairs,
+                "widest": one.widest,
+            }
+            for name, one in compare_with_board(means, kept.means)
+        ]
+    )
+    tables = {
+        f"against {kept.measure}": compared,
+        "candidates that count as relevant": relevant_candidates(kept.ratings, rels),
+    }
+    for rel in rels:
+        tables[f"relevant from a rating of {rel:g} on"] = _side_by_side(means, rel)
+    middle = rels[len(rels) // 2]
+
+    def plot() -> Figure:
+        from saber_assets.plots import measures_plot
+
+        return measures_plot(means, middle, kept.setting)
+
+    return Finding(
+        f"P, R, MRR and MAP at thresholds of the rating, {kept.setting}",
+        tables,
+        (
+            "RR and AP are over the whole pool; their means are MRR and MAP.",
+            "± is half of the 95 % query bootstrap interval.",
+            "An inversion is a pair of retrievers in opposite orders; `widest` is the largest "
+            f"difference of such a pair in {kept.measure}.",
+            "A query without any candidate that counts is worth 0 to everybody.",
+        ),
+        {"resamples": kept.resamples},
+        plot if means.height else None,
+        {"means with 95 % intervals": means},
+    )
+
+
+def _side_by_side(means: pl.DataFrame, rel: float) -> pl.DataFrame:
+    """Return a column and half an interval for each measure of a threshold."""
+    own = means.filter(pl.col("threshold") == rel).with_columns(
+        measure=pl.col("measure").str.replace(r"\(rel=[^)]*\)", ""),
+        half=(pl.col("high") - pl.col("low")) / 2,
+    )
+    names = own["measure"].unique(maintain_order=True).to_list()
+    wide = own.pivot(on="measure", index="retriever", values=["mean", "half"])
+    columns = ["retriever"]
+    for name in names:
+        columns += [f"mean_{name}", f"half_{name}"]
+    renamed = {f"mean_{name}": name for name in names} | {f"half_{n}": f"±{n}" for n in names}
+    last = names[-1] if names else "retriever"
+    return (
+        wide.select(one for one in columns if one in wide.columns)
+        .rename(renamed, strict=False)
+        .sort(last, "retriever", descending=[True, False])
+    )
 
 
 def of_paired_tests(kept: Kept, resamples: int, seed: int, alpha: float = ALPHA) -> Finding:

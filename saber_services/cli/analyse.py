@@ -100,7 +100,8 @@ def analysis(name: str) -> Callable[[Callable[..., Finding]], Callable[..., Find
             settings = load_settings(workdir)
             require_built(settings)
             if not as_json:
-                error_console().print(f"reading the tables of {escape(str(workdir))}", style="dim")
+                reading = f"reading the tables of {escape(str(workdir))}"
+                error_console().print(reading, style="dim", soft_wrap=True)
             kept = Kept(settings, setting, sanity)
             target = plot or kept.folder / f"{name}.png"
             show(function(kept, **options), name, target, as_json)
@@ -166,6 +167,33 @@ def gains(kept: Kept) -> Finding:
     from saber_services.analyses.from_tables import of_gain_variants
 
     return of_gain_variants(kept)
+
+
+@analysis("binary-measures")
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    default=(1.0, 2.5, 4.0),
+    show_default=True,
+    type=click.FloatRange(0, 5, min_open=True),
+    help="Lowest rating that counts as relevant; repeatable.",
+)
+@click.option(
+    "--cutoff",
+    "cutoffs",
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="Ranks that count for P and R; repeatable. Default: the board's.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Of the bootstrap. Default: the board's.")
+def binary(
+    kept: Kept, thresholds: tuple[float, ...], cutoffs: tuple[int, ...], seed: int | None
+) -> Finding:
+    """Rank by P, R, MRR and MAP, where a candidate is relevant from some rating on."""
+    from saber_services.analyses.from_tables import of_binary_measures
+
+    return of_binary_measures(kept, thresholds, cutoffs, seed)
 
 
 @analysis("signal-effect")

@@ -56,7 +56,7 @@ class Square:
 
 @dataclass(frozen=True)
 class Variants:
-    """Means of each retriever by gain and range of the ratings, with its place under each."""
+    """Means of each retriever under some measures, with its place under each."""
 
     setting: str
     names: tuple[str, ...]
@@ -80,6 +80,7 @@ class Analyses:
     squares: tuple[Square, ...]
     noise: tuple[tuple[str, tuple[dict[str, float | str], ...]], ...]
     variants: tuple[Variants, ...]
+    binary: tuple[Variants, ...]
     signals: Signals | None
 
 
@@ -103,6 +104,7 @@ def read_analyses(
         tuple(_squares(source, board, settings)) if board else (),
         tuple(_noise(source, settings)),
         tuple(_variants(source, settings)),
+        tuple(_binary(source, board)) if board else (),
         _signals(source),
     )
 
@@ -198,31 +200,62 @@ def _variants(source: Source, settings: list[str]) -> list[Variants]:
         return []
     rows = source.read("gain_variants", "setting", "retriever", "variant", "mean")
     order = {str(variant): place for place, variant in enumerate(VARIANTS)}
+    names = sorted(rows["variant"].unique(), key=lambda name: (order.get(name, 99), name))
+    found = (
+        _placed(rows.filter(pl.col("setting") == one), one, names)
+        for one in dict.fromkeys(settings)
+    )
+    return [one for one in found if one.rows]
+
+
+def _binary(source: Source, board: WholeBoard) -> list[Variants]:
+    """Return the means by measure at each threshold, behind those of the board."""
+    if not source.has("binary_measures"):
+        return []
+    rows = source.read("binary_measures", "setting", "retriever", "measure", "threshold", "mean")
+    named = rows.sort("threshold", "measure")["measure"].unique(maintain_order=True).to_list()
     found = []
-    for one in dict.fromkeys(settings):
-        own = rows.filter(pl.col("setting") == one)
-        names = sorted(own["variant"].unique(), key=lambda name: (order.get(name, 99), name))
-        placed = own.with_columns(
-            place=pl.col("mean").rank("min", descending=True).over("variant").cast(pl.Int32)
-        )
-        cells = {
-            (name, variant): (mean, place)
-            for name, variant, mean, place in placed.select(
-                "retriever", "variant", "mean", "place"
-            ).iter_rows()
-        }
-        who = sorted(
-            {name for name, _ in cells},
-            key=lambda name: (-cells.get((name, names[0]), (0.0, 0))[0], name),
-        )
-        whole = tuple(
-            (name, tuple(cells[name, variant] for variant in names))
-            for name in who
-            if all((name, variant) in cells for variant in names)
-        )
-        if whole:
-            found.append(Variants(one, tuple(names), whole))
+    for one in board.standings.boards:
+        own = rows.filter(pl.col("setting") == one.setting)
+        usual = pl.DataFrame(
+            [(row.retriever, one.measure, row.mean) for row in one.rows],
+            schema=["retriever", "variant", "mean"],
+            orient="row",
+        ).filter(pl.col("retriever").is_in(own["retriever"].unique().implode()))
+        measured = own.select("retriever", "mean", variant="measure").select(usual.columns)
+        table = _placed(pl.concat([usual, measured]), one.setting, [one.measure, *named])
+        if table.rows:
+            found.append(table)
     return found
+
+
+def _placed(rows: pl.DataFrame, setting: str, names: list[str]) -> Variants:
+    """Return mean and place under each of the names, in the order of the first one.
+
+    Args:
+        rows: retriever, variant, mean.
+        setting: of all of them.
+        names: of variants; a retriever that lacks one is left out.
+    """
+    placed = rows.with_columns(
+        place=pl.col("mean").rank("min", descending=True).over("variant").cast(pl.Int32)
+    )
+    cells = {
+        (name, variant): (mean, place)
+        for name, variant, mean, place in placed.select(
+            "retriever", "variant", "mean", "place"
+        ).iter_rows()
+    }
+    who = sorted(
+        {name for name, _ in cells},
+        key=lambda name: (-cells.get((name, names[0]), (0.0, 0))[0], name),
+    )
+    whole = tuple(
+        (name, tuple(cells[name, variant] for variant in names))
+        for name in who
+        if all((name, variant) in cells for variant in names)
+    )
+    return Variants(setting, tuple(names), whole)
 
 
 def _signals(source: Source) -> Signals | None:

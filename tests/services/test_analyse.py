@@ -15,7 +15,7 @@ from saber_services.cli.analyse import command
 from saber_services.cli.main import main
 
 PNG = b"\x89PNG"
-LONE = ("paired-tests", "rating-noise", "gain-variants", "signal-effect")
+LONE = ("paired-tests", "rating-noise", "gain-variants", "binary-measures", "signal-effect")
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_without_a_name_the_analyses_are_listed(capsys):
     main(["analyse"])
     shown = capsys.readouterr().out
     assert all(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in command.commands)
-    assert len(command.commands) == 13
+    assert len(command.commands) == 14
 
 
 @pytest.mark.parametrize("name", LONE)
@@ -72,6 +72,26 @@ def test_the_ratings_row_is_best_and_told_apart(analyse):
     assert board[0]["retriever"] == "ratings"
     assert found["values"]["pairs"] == 3
     assert len(found["tables"]["pairs"]) == 3
+
+
+def test_binary_measures_at_other_thresholds(analyse, refused, workdir):
+    options = ("--threshold", "3", "--cutoff", "2", "--cutoff", "5")
+    tables = analyse("binary-measures", *options)["tables"]
+    best = tables["relevant from a rating of 3 on"][0]
+    named = [name for name in best if name[0] not in "±r"]
+    assert named == ["P@2", "R@2", "P@5", "R@5", "RR", "AP"]
+    assert best["retriever"] == "ratings"
+    assert best["AP"] == best["RR"] == pytest.approx(1)
+    against = next(iter(tables.values()))
+    assert {row["pairs"] for row in against} == {3}
+    default = analyse("binary-measures")["tables"]["means with 95 % intervals"]
+    kept = read_table(workdir / "tables", "binary_measures").filter(setting="statement-full")
+    own = [row for row in default if row["retriever"] == "bm25"]
+    built = kept.filter(retriever="bm25").to_dicts()
+    assert [row["measure"] for row in own] == [row["measure"] for row in built]
+    for name in ("mean", "low", "high"):
+        assert [row[name] for row in own] == pytest.approx([row[name] for row in built])
+    assert "no number" in refused("binary-measures", "--threshold", "nan")
 
 
 def test_tables_are_printed(workdir, capsys, tmp_path):
@@ -257,4 +277,4 @@ def test_the_list_cuts_no_sentence(capsys):
     main(["analyse"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "documents in flight, loading outside" in shown
-    assert "..." not in shown
+    assert "..." not in shown.split("Analyses:")[1].split("Examples:")[0]

@@ -22,7 +22,7 @@ from saber_services.planning.lookup import Calls
 from saber_services.planning.plan import plan_build
 
 JUDGMENTS = {"pairwise_judgments", "judgment_failures"}
-ANALYSES = {"signal_effect", "gain_variants", "paired_tests", "rating_noise"}
+ANALYSES = {"signal_effect", "gain_variants", "binary_measures", "paired_tests", "rating_noise"}
 FROM_JUDGMENTS = {
     *ANALYSES,
     "relevance_ratings",

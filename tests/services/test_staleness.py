@@ -51,7 +51,7 @@ TOPICS = {"topic_sets", "topic_failures"}
 SUMMARIES = {"solution_summaries", "summary_failures"}
 CANDIDATES = {"relevance_thresholds", "benchmark_queries", "candidate_pools"}
 JUDGMENTS = {"pairwise_judgments", "judgment_failures"}
-ANALYSES = {"signal_effect", "gain_variants", "paired_tests", "rating_noise"}
+ANALYSES = {"signal_effect", "gain_variants", "binary_measures", "paired_tests", "rating_noise"}
 OF_MEASURES = ANALYSES - {"signal_effect"}
 MEASURED = {"query_measures", "leaderboard"} | OF_MEASURES
 BOARD = {"retriever_scores", "retriever_failures", "signal_effect"} | MEASURED
@@ -74,8 +74,8 @@ CHANGES = [
     ({"tournament": {"rounds": 3}}, JUDGMENTS, FROM_JUDGMENTS),
     ({"ratings": {"penalty": 2.0}}, {"relevance_ratings"}, {"relevance_ratings"} | BOARD),
     ({"evaluation": {"gain": "linear"}}, {"query_measures", "rating_noise"}, MEASURED),
-    ({"evaluation": {"resamples": 50}}, {"leaderboard", "rating_noise"},
-     {"leaderboard", "rating_noise"}),
+    ({"evaluation": {"resamples": 50}}, {"leaderboard", "rating_noise", "binary_measures"},
+     {"leaderboard", "rating_noise", "binary_measures"}),
     ({"checks": {"max_failure_share": 0.5}}, set(), set()),
     ({"llm": {"concurrency": 3}}, set(), set()),
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from saber_assets.candidates.tables import (
 from saber_assets.corpus.tables import DEDUPED_CORPUS, DROPPED_PROBLEMS, RAW_PROBLEMS
 from saber_assets.evaluation.gain_variants import VARIANTS
 from saber_assets.evaluation.tables import (
+    BINARY_MEASURES,
     GAIN_VARIANTS,
     LEADERBOARD,
     PAIRED_TESTS,
@@ -303,6 +304,14 @@ def save_values(save, queries: list[str], pairs: list, folder: Path) -> None:
     save(PAIRED_TESTS, tests)
     save(RATING_NOISE, noise)
     save(GAIN_VARIANTS, gains)
+    save(
+        BINARY_MEASURES,
+        [
+            {"retriever": one["retriever"], "setting": one["setting"], "mean": one["mean"],
+             "measure": f"AP(rel={rel:g})", "threshold": rel, "low": 0.0, "high": 1.0}
+            for one in gains if one["variant"] == str(VARIANTS[0]) for rel in (2.5, 4.0)
+        ],
+    )  # fmt: skip
     save(
         SIGNAL_EFFECT,
         [

@@ -28,7 +28,10 @@ from saber_services.report.site import MARK, Site, write_site
 
 SECTIONS = {
     "index.html": ("leaderboard", "by-domain"),
-    "analyses.html": ("frontier", "paired-tests", "rating-noise", "gain-variants", "signal-effect"),
+    "analyses.html": (
+        *("frontier", "paired-tests", "rating-noise", "gain-variants", "binary-measures"),
+        "signal-effect",
+    ),
     "queries.html": ("queries",),
     "benchmark.html": ("corpus", "domains", "thresholds"),
     "judging.html": ("ratings", "position", "examples"),
@@ -359,6 +362,7 @@ def test_without_any_table_each_section_says_so(tmp_path, reports):
         "paired_tests",
         "rating_noise",
         "gain_variants",
+        "binary_measures",
         "signal_effect",
         "retriever_scores",
         "retriever_failures",
