@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from saber_assets.errors import InputError
+from saber_assets.publishing.checksums import SUMS_FILE, wrong_files
 from saber_assets.publishing.manifest import stated_makers
 from saber_assets.publishing.qrels_import import PoolSource
 from saber_assets.publishing.readers import Format, content_of, read_release, stated_scale
@@ -42,7 +44,8 @@ def prepare_import(
         overrides: further values of the profile.
 
     Raises:
-        InputError: when there is no such folder, or a new workdir's can't be read.
+        InputError: when there is no such folder, a file isn't what the release's checksums say, or
+            a new workdir's folder can't be read.
         SetupError: when the workdir holds a benchmark that was built, or a value isn't allowed.
     """
     place = folder.expanduser().resolve()
@@ -56,6 +59,7 @@ def prepare_import(
         "pools": pools,
         "made_by": stated_makers(place),
     }
+    _refuse_altered(place)
     is_new = not (workdir.expanduser() / SETTINGS_FILE).is_file()
     if not is_new:
         _refuse_built(load_settings(workdir))
@@ -64,6 +68,16 @@ def prepare_import(
         read_release(kind, place, split=split, subset=subset, gain_scale=scale, pools=pools)
     profile = FIRST_PROFILE if is_new else None
     return save_settings(workdir, profile, merge(overrides, {"imported": imported}))
+
+
+def _refuse_altered(folder: Path) -> None:
+    wrong = wrong_files(folder)
+    if wrong:
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise InputError(
+            f"{folder / wrong[0]}{more} isn't what {SUMS_FILE} says",
+            f"download the release again, or delete {SUMS_FILE} if it was changed on purpose",
+        )
 
 
 def _refuse_built(settings: Settings) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 SUMS_FILE = "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](?:\./)?(.+)")
 
 
 def write_sums(folder: Path) -> Path:
@@ -17,20 +19,20 @@ def write_sums(folder: Path) -> Path:
 
 
 def wrong_files(folder: Path) -> list[str]:
-    """Return the files that differ from their checksum, are gone, or have none.
+    """Return the files that differ from their checksum, or are gone; none without `SHA256SUMS`.
 
-    Raises:
-        FileNotFoundError: where the folder has no `SHA256SUMS`.
+    Files that it doesn't name, such as what a download leaves beside a release, are left alone.
     """
-    stated = {}
-    for line in (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines():
-        digest, _, name = line.partition("  ")
-        stated[name] = digest
+    sums = folder / SUMS_FILE
+    if not sums.is_file():
+        return []
+    lines = map(_LINE.match, sums.read_text(encoding="utf-8", errors="replace").splitlines())
+    stated = {line[2]: line[1].lower() for line in lines if line}
     found = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
     return sorted(
         name
-        for name in {*stated, *found}
-        if name not in found or stated.get(name) != _digest(found[name])
+        for name, digest in stated.items()
+        if name not in found or digest != _digest(found[name])
     )
 
 

@@ -168,7 +168,13 @@ def test_checksums(tmp_path) -> None:
     (tmp_path / "below" / "a.txt").write_text("A")
     (tmp_path / "new.txt").write_text("")
     (tmp_path / "b.txt").unlink()
-    assert wrong_files(tmp_path) == ["b.txt", "below/a.txt", "new.txt"]
+    assert wrong_files(tmp_path) == ["b.txt", "below/a.txt"]
+    marked = f"{digest.upper()} *./b.txt\nno checksum\n"  # as other programs write them
+    (tmp_path / SUMS_FILE).write_text(marked)
+    (tmp_path / "b.txt").write_text("b")
+    assert wrong_files(tmp_path) == []
+    (tmp_path / SUMS_FILE).unlink()
+    assert wrong_files(tmp_path) == []
 
 
 def test_json_lines_releases_and_candidates_by_id(tmp_path) -> None:

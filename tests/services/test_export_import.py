@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 from saber_assets.evaluation.leaderboard import measure_queries
 from saber_assets.evaluation.ndcg import Ndcg
-from saber_assets.publishing.checksums import wrong_files
+from saber_assets.publishing.checksums import SUMS_FILE, wrong_files
 from saber_assets.publishing.import_tables import import_tables
 from saber_assets.publishing.readers import read_release
 from saber_assets.retrieval.builtin import BUILTIN
@@ -171,6 +171,11 @@ def test_a_changed_folder_is_imported_anew(imported, saber) -> None:
     queries.head(3).write_parquet(folder / "queries.parquet")
     (folder / "matches.csv").unlink()
     assert all(state["status"] == "fresh" for state in states(workdir, saber).values())
+    status, _, error = saber("import", "saber-release", folder, "--workdir", workdir)
+    assert status == 2
+    assert f"{folder}/matches.csv and 1 more isn't what {SUMS_FILE} says: download" in error
+    assert all(state["status"] == "fresh" for state in states(workdir, saber).values())
+    (folder / SUMS_FILE).unlink()
     status, out, error = saber("import", "saber-release", folder, "--workdir", workdir, "--json")
     assert status == 0, error
     assert set(json.loads(out)["made"]) >= IMPORTED
@@ -191,6 +196,7 @@ def test_a_bad_folder_leaves_the_import_as_it_was(imported, saber, tmp_path) -> 
     before = (workdir / "saber.toml").read_text()
     bad = tmp_path / "bad"
     shutil.copytree(folder, bad)
+    (bad / SUMS_FILE).unlink()
     frame = pl.read_parquet(bad / "queries.parquet")
     frame.with_columns(pl.col("relevance_scores").list.tail(1)).write_parquet(
         bad / "queries.parquet"
