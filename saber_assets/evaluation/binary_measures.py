@@ -135,7 +135,7 @@ def _measured(
     present = ~aligned.missed
     for t, threshold in enumerate(thresholds):
         for c, cutoff in enumerate(cutoffs):
-            hits = found.hits[:, :, t, c] * present.astype(np.float64)
+            hits = (found.hits[:, :, t, c] * present).astype(np.float64)
             yield threshold, Precision(threshold, cutoff), hits / cutoff
             yield threshold, Recall(threshold, cutoff), ratio(hits, found.relevant[:, t])
         yield threshold, ReciprocalRank(threshold), reciprocal(found.first[:, :, t] * present)
