@@ -101,10 +101,9 @@ def retriever_sensor(settings: Settings, clock: Clock = time.time) -> dg.SensorD
     def new_retrievers(
         context: dg.SensorEvaluationContext,
     ) -> dg.SensorResult | dg.SkipReason:
-        try:
-            entries = retrievers_of(load_settings(settings.workdir.root))
-        except (InputError, SetupError) as error:
-            return dg.SkipReason(str(error))
+        entries = _entries(settings)
+        if isinstance(entries, dg.SkipReason):
+            return entries
         instance = context.instance
         _open_pool(instance)
         partitions = _partition_requests(instance, entries)
@@ -142,10 +141,9 @@ def board_sensor(settings: Settings, clock: Clock = time.time) -> dg.SensorDefin
         default_status=dg.DefaultSensorStatus.RUNNING,
     )
     def stale_board(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        try:
-            entries = retrievers_of(load_settings(settings.workdir.root))
-        except (InputError, SetupError) as error:
-            return dg.SkipReason(str(error))
+        entries = _entries(settings)
+        if isinstance(entries, dg.SkipReason):
+            return entries
         blocked = _blocked(settings)
         if blocked is not None:
             return dg.SkipReason(blocked)
@@ -172,10 +170,9 @@ def re_evaluation(settings: Settings) -> dg.ScheduleDefinition:
     def re_evaluate(
         context: dg.ScheduleEvaluationContext,
     ) -> list[dg.RunRequest] | dg.SkipReason:
-        try:
-            entries = retrievers_of(load_settings(settings.workdir.root))
-        except (InputError, SetupError) as error:
-            return dg.SkipReason(str(error))
+        entries = _entries(settings)
+        if isinstance(entries, dg.SkipReason):
+            return entries
         blocked = _blocked(settings)
         if blocked is not None:
             return dg.SkipReason(blocked)
@@ -189,6 +186,14 @@ def re_evaluation(settings: Settings) -> dg.ScheduleDefinition:
         return [_request(item, entries[item.name]) for item in due]
 
     return re_evaluate
+
+
+def _entries(settings: Settings) -> dict[str, Entry] | dg.SkipReason:
+    """Return the retrievers in force as the workdir has them now, or why nobody can tell."""
+    try:
+        return retrievers_of(load_settings(settings.workdir.root))
+    except (InputError, SetupError) as error:
+        return dg.SkipReason(str(error))
 
 
 def _blocked(settings: Settings) -> str | None:

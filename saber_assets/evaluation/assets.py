@@ -36,7 +36,6 @@ from saber_assets.kept_scores import usable_scores
 from saber_assets.materialize import Values, declare, hand_over
 from saber_assets.plots import histogram, intervals, lines, measures_plot, shown, squares
 from saber_assets.retrieval.builtin import BUILTIN
-from saber_assets.retrieval.entry import Entry
 from saber_assets.retrieval.tables import (
     RETRIEVER_FAILURES,
     RETRIEVER_SCORES,
@@ -73,7 +72,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
     def query_measures(
         context: AssetExecutionContext, relevance_ratings: pl.DataFrame
     ) -> Iterator[dg.Output[pl.DataFrame]]:
-        versions = usable_scores(context.instance, _entries(settings), settings.workdir.tables)
+        versions = usable_scores(context.instance, retrievers_of(settings), settings.workdir.tables)
         measured = measure_queries(
             _scores(settings, versions),
             _failures(settings, versions),
@@ -101,7 +100,7 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         board = build_leaderboard(
             query_measures,
             benchmark_queries,
-            {name: entry.family for name, entry in _entries(settings).items()},
+            {name: entry.family for name, entry in retrievers_of(settings).items()},
             resamples=evaluation.resamples,
             seed=evaluation.seed,
         )
@@ -127,10 +126,6 @@ def assets(settings: Settings) -> list[dg.AssetsDefinition]:
         _rating_noise(settings),
         _signal_effect(settings),
     ]
-
-
-def _entries(settings: Settings) -> dict[str, Entry]:
-    return retrievers_of(settings)
 
 
 def _scores(settings: Settings, names: Iterable[str]) -> Parts:

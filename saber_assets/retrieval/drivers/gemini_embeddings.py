@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from saber_assets.retrieval import dense
+from saber_assets.retrieval.drivers.api import api_retriever
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.encoding.contract import Side
 from saber_assets.retrieval.key_names import usable_key
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import api_contract, gemini_service, remote_encoder
-from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
+from saber_assets.retrieval.remote.api_contract import API_FIELDS
 from saber_assets.retrieval.remote.gemini_service import (
     KEY_HEADER,
     URL,
@@ -16,7 +17,6 @@ from saber_assets.retrieval.remote.gemini_service import (
     GeminiService,
 )
 from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint
-from saber_assets.retrieval.remote.remote_encoder import RemoteEncoder
 from saber_assets.retrieval.systems import System
 
 AT_ONCE = {"gemini-embedding-001": 64}
@@ -40,17 +40,8 @@ def make(system: System, around: Surroundings) -> Retriever:
         tasks=tasks,
         dimensions=system.dimension,
     )
-    encoder = RemoteEncoder(
-        service,
-        CountedTexts(templates, int(system.window or 0), service.count),
-        normalise=system.normalise is not False,
-        dimension=system.dimension,
-        at_once=AT_ONCE.get(model, 1),
-        sides_alike=alike(system),
-    )
-    contract = f"{contract_key(system)} {encoder.mode}"
-    disk = DRIVER.kept_vectors(around, contract, encoder.dimension)
-    return dense.DenseRetriever(encoder, disk=disk)
+    windows = CountedTexts(templates, int(system.window or 0), service.count)
+    return api_retriever(DRIVER, system, around, service, windows, AT_ONCE.get(model, 1))
 
 
 DRIVER = Driver(

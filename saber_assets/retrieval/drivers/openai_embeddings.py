@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from saber_assets.retrieval import dense
+from saber_assets.retrieval.drivers.api import api_retriever
 from saber_assets.retrieval.drivers.driver import Driver, Surroundings
 from saber_assets.retrieval.key_names import usable_key
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.remote import api_contract, remote_encoder
-from saber_assets.retrieval.remote.api_contract import API_FIELDS, alike, contract_key
+from saber_assets.retrieval.remote.api_contract import API_FIELDS
 from saber_assets.retrieval.remote.openai_service import OpenAiService
-from saber_assets.retrieval.remote.remote_encoder import RemoteEncoder
 from saber_assets.retrieval.remote.served_windows import WholeTexts
 from saber_assets.retrieval.systems import System
 
@@ -26,17 +26,8 @@ def make(system: System, around: Surroundings) -> Retriever:
         key_variable=system.key_variable,
         dimensions=system.dimension,
     )
-    encoder = RemoteEncoder(
-        service,
-        WholeTexts(str(system.query_template), str(system.document_template)),
-        normalise=system.normalise is not False,
-        dimension=system.dimension,
-        at_once=AT_ONCE,
-        sides_alike=alike(system),
-    )
-    contract = f"{contract_key(system)} {encoder.mode}"
-    disk = DRIVER.kept_vectors(around, contract, encoder.dimension)
-    return dense.DenseRetriever(encoder, disk=disk)
+    windows = WholeTexts(str(system.query_template), str(system.document_template))
+    return api_retriever(DRIVER, system, around, service, windows, AT_ONCE)
 
 
 DRIVER = Driver(
