@@ -59,11 +59,11 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Let the error of a full disk name the path: writing to an open file names none."""
+    """Let the error of a full disk name the path, where it names none: writing to an open file."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
             error.filename = str(path)
         raise
 
