@@ -26,6 +26,7 @@ from saber_resources.lock import hold
 from saber_resources.settings import Settings
 from saber_resources.warehouse import read_table, refresh_catalog, table_files
 from saber_resources.worker_hold import hold_workers
+from saber_services.causes import causes
 from saber_services.instance import close_dead_runs, open_instance
 from saber_services.prompt_texts import keep_used
 from saber_services.staleness import Survey, survey
@@ -201,14 +202,8 @@ def _run_retriever(
 
 def _own_fault(error: BaseException) -> str | None:
     """Return the sentence of a retriever's own fault, None where the fault is another."""
-    link: BaseException | None = error
-    seen: set[int] = set()
-    while link is not None and id(link) not in seen:  # Dagster's chains may be circles
-        if isinstance(link, InputError):
-            return str(link)
-        seen.add(id(link))
-        link = link.__cause__ or link.__context__
-    return None
+    found = (link for link in causes(error) if isinstance(link, InputError))
+    return next(map(str, found), None)
 
 
 def _execute(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import click
 
 from saber_assets.errors import InputError
 from saber_resources.errors import CheckError, SetupError
+from saber_services.causes import causes
 
 FAILURE = 1
 MISTAKE = 2
@@ -42,7 +42,7 @@ def fault_of(error: BaseException) -> Fault:
         return _usage(error)
     if isinstance(error, CheckError):
         return Fault(error.what, error.mend, FAILURE)
-    chain = list(_chain(error))
+    chain = list(causes(error))
     for link in chain:
         if isinstance(link, InputError | SetupError):
             return Fault(link.what, link.mend, MISTAKE)
@@ -60,16 +60,6 @@ def fault_of(error: BaseException) -> Fault:
         f"{AGAIN}, and if it fails again, set {TRACEBACK_VARIABLE}=1 to see where",
         FAILURE,
     )
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, then what caused it, and so on."""
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        link = link.__cause__ or link.__context__
 
 
 def _is_full(error: BaseException) -> bool:
