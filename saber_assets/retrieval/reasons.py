@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from saber_assets.errors import printable
+
 REASON_LENGTH = 300
 MASK = "***"
 
@@ -15,8 +17,7 @@ def reason_of(error: BaseException, secret: str = "") -> str:
     Characters that steer a terminal are dropped: a reason is printed as well as stored. `secret` is
     masked: a server may repeat the key that it got.
     """
-    shown = (sign if sign.isprintable() else " " for sign in str(error))
-    message = masked(" ".join("".join(shown).split()), secret)
+    message = masked(" ".join(printable(str(error)).split()), secret)
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
@@ -28,6 +29,11 @@ def mend_of(error: BaseException) -> str:
     if isinstance(error, sqlite3.Error | OSError):
         return "mend that on this machine, such as a full or locked disk, and run again"
     return "mend its card, its weights or its packages, and run again"
+
+
+def said(message: str, secret: str = "") -> str:
+    """Return what a server said, on one line, without a secret that it may repeat."""
+    return masked(" ".join(message.split()), secret)[:REASON_LENGTH]
 
 
 def masked(text: str, secret: str) -> str:

@@ -18,7 +18,6 @@ from saber_assets.retrieval.encoding import contract, transformers_encoder
 from saber_assets.retrieval.encoding.attention import check_direction
 from saber_assets.retrieval.encoding.contract import Contract, Side
 from saber_assets.retrieval.encoding.packaged import no_progress_bar
-from saber_assets.retrieval.encoding.parity import TwoSided
 from saber_assets.retrieval.encoding.transformers_encoder import TransformersEncoder
 from saber_assets.retrieval.protocol import Retriever
 from saber_assets.retrieval.systems import DENSE_FIELDS, System
@@ -84,7 +83,7 @@ def make(system: System, around: Surroundings) -> Retriever:
     return dense.DenseRetriever(
         encoder,
         disk=DRIVER.kept_vectors(around, key, encoder.dimension),
-        reference=partial(_reference, grit, stated),
+        reference=partial(GritReference, grit, stated),
         instructed=instructed_by(system, encoder),
     )
 
@@ -103,10 +102,6 @@ def _load(place: str, stated: Contract) -> Any:
             device="cuda:0" if torch.cuda.is_available() else "cpu",  # else on all GPUs at once
             torch_dtype=getattr(torch, stated.precision),
         )
-
-
-def _reference(grit: Any, stated: Contract) -> TwoSided | str:
-    return GritReference(grit, stated)
 
 
 DRIVER = Driver(

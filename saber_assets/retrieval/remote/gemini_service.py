@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.encoding.contract import Side
+from saber_assets.retrieval.reasons import said
 from saber_assets.retrieval.remote.json_endpoint import JsonEndpoint, StatusError
-from saber_assets.retrieval.remote.remote_encoder import Input, TextRefusedError, cut, shown
+from saber_assets.retrieval.remote.remote_encoder import Input, TextRefusedError, cut
 
 REVISION = 1
 URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -102,7 +103,7 @@ class GeminiService:
 
     def _fault(self, error: StatusError) -> Exception:
         """Return what a status means."""
-        told = shown(error.body, self._key)
+        told = said(error.body, self._key)
         if error.status == 200:  # which isn't JSON
             return self._malformed()
         if 300 <= error.status < 400:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from saber_assets.errors import InputError
-from saber_assets.retrieval.reasons import masked, masked_in
+from saber_assets.retrieval.reasons import masked, masked_in, said
 from saber_assets.retrieval.remote.patience import PassingError, Patience, retry_after
-from saber_assets.retrieval.remote.remote_encoder import shown
 from saber_assets.retrieval.remote.whole_answer import opener
 
 TRIES = 8
@@ -39,7 +38,7 @@ class StatusError(Exception):
     """
 
     def __init__(self, status: int, body: str) -> None:
-        super().__init__(f"status {status}: {shown(body)}")
+        super().__init__(f"status {status}: {said(body)}")
         self.status, self.body = status, body
 
 
@@ -108,7 +107,7 @@ class JsonEndpoint:
         except (OSError, http.client.HTTPException) as error:
             told = self._plain(str(getattr(error, "reason", error)))
             gone = InputError(
-                f"{self._url} doesn't answer ({shown(told) or type(error).__name__})",
+                f"{self._url} doesn't answer ({said(told) or type(error).__name__})",
                 "start it or check its URL, then run again: what was answered is kept",
             )
             tries = None if self._reached else min(FIRST_TRIES, self._tries)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from saber_assets.errors import InputError
 from saber_assets.retrieval.encoding.contract import Side
-from saber_assets.retrieval.remote.remote_encoder import Input, TextRefusedError, shown
+from saber_assets.retrieval.reasons import said
+from saber_assets.retrieval.remote.remote_encoder import Input, TextRefusedError
 
 RETRIES = 8
 TIMEOUT = 120.0
@@ -72,7 +73,7 @@ class OpenAiService:
             )
         except Exception as error:  # noqa: BLE001 (of whichever HTTP library the client has)
             raise InputError(
-                f"'{url}' is no URL ({shown(str(error), key)})", "correct `served` in systems.toml"
+                f"'{url}' is no URL ({said(str(error), key)})", "correct `served` in systems.toml"
             ) from None
 
     @property
@@ -95,18 +96,18 @@ class OpenAiService:
         except openai.APIStatusError as error:
             raise self._fault(error) from None
         except openai.APIConnectionError as error:
-            reason = shown(str(error.__cause__ or error), self._key)
+            reason = said(str(error.__cause__ or error), self._key)
             raise InputError(
                 f"{self.place} doesn't answer ({reason})",
                 f"start it or check its URL, {_AGAIN}",
             ) from None
         except openai.OpenAIError as error:
             raise InputError(
-                f"{self.place} gives no vectors ({shown(str(error), self._key)})",
+                f"{self.place} gives no vectors ({said(str(error), self._key)})",
                 "check that it is an endpoint for embeddings",
             ) from None
         except _NOT_DESCRIBED as error:  # of the client, decoding the answer
-            raise self._malformed(shown(str(error), self._key)) from None
+            raise self._malformed(said(str(error), self._key)) from None
         return self._ordered(answer, len(inputs))
 
     def _ordered(self, answer: Any, asked: int) -> NDArray[np.float32]:
@@ -134,8 +135,8 @@ class OpenAiService:
 
     def _fault(self, error: Any) -> Exception:
         """Return what a status means."""
-        said = error.body.get("message") if isinstance(error.body, dict) else None
-        status, told = error.status_code, shown(str(said or error.message), self._key)
+        stated = error.body.get("message") if isinstance(error.body, dict) else None
+        status, told = error.status_code, said(str(stated or error.message), self._key)
         if status in (401, 403):  # what the server says may hold a part of the key
             where = (
                 f"set {self._key_variable} to a valid one"
@@ -144,7 +145,7 @@ class OpenAiService:
             )
             return InputError(f"{self.place} refuses the key", where)
         if 300 <= status < 400:
-            there = shown(error.response.headers.get("Location", "nowhere"), self._key)
+            there = said(error.response.headers.get("Location", "nowhere"), self._key)
             return InputError(
                 f"{self.place} redirects to {there}",
                 "state the URL that answers itself as `served` in systems.toml",

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from saber_assets.errors import InputError
 from saber_assets.retrieval.dense import Part, RefusedTextError
 from saber_assets.retrieval.encoding.contract import Ids, Side, averaged
-from saber_assets.retrieval.reasons import masked
 
 REVISION = 1
 IN_FLIGHT = 8
@@ -327,11 +326,6 @@ def cut(text: str, count: int) -> list[str]:
         near = sorted(range(middle - slack, middle + slack + 1), key=lambda at: abs(at - middle))
         places.append(next((at for at in near if text[at - 1].isspace()), middle))
     return [text[a:b] for a, b in zip(places, [*places[1:], len(text)], strict=True)]
-
-
-def shown(message: str, secret: str = "") -> str:
-    """Return what a server said, on one line, without a secret that it may repeat."""
-    return masked(" ".join(message.split()), secret)[:300]
 
 
 def _requests(inputs: list[Input], at_once: int) -> Iterator[list[Input]]:
